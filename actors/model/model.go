@@ -1,0 +1,220 @@
+// Package model is the seam between the model loop and the providers of
+// language models: one request, one stream of typed parts.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// A Model answers a request with a stream of parts. Implementations may be
+// used by many turns at once.
+//
+// The sequence ends after a FinishPart, or with an error as its last element.
+// It stops reading from the provider (and closes the connection) when ctx is
+// done or the caller breaks off. No goroutine is left behind.
+type Model interface {
+	// Name tells provider and model, such as "openai/gpt-5": for logs and pages.
+	Name() string
+	Stream(ctx context.Context, r Request) iter.Seq2[Part, error]
+}
+
+// A Request is one step of a turn.
+type Request struct {
+	Instructions    string // system prompt; "" for none
+	Messages        []Message
+	Tools           []Tool
+	ToolChoice      string   // "" or "auto", "none", "required", or a tool's name
+	MaxOutputTokens int64    // 0: the provider's default
+	Temperature     *float64 // nil: the provider's default
+	// Key names this step of this turn for ever; providers that know
+	// idempotency keys get it. A retry of a step has the same key.
+	Key string
+}
+
+// Role says who speaks.
+type Role string
+
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool" // carries tool results only
+)
+
+// A Message is one entry of the conversation as the model sees it. It marshals
+// to JSON and back without loss: step records keep it.
+type Message struct {
+	Role    Role      `json:"role"`
+	Content []Content `json:"content"`
+}
+
+// ContentKind names the variant of a Content.
+type ContentKind string
+
+const (
+	TextContent       ContentKind = "text"
+	ReasoningContent  ContentKind = "reasoning"
+	FileContent       ContentKind = "file"
+	ToolCallContent   ContentKind = "tool-call"
+	ToolResultContent ContentKind = "tool-result"
+)
+
+// Content is one piece of a message; Kind says which fields count.
+type Content struct {
+	Kind ContentKind `json:"kind"`
+	Text string      `json:"text,omitempty"` // text, reasoning
+
+	// file: Data or, if that is empty, URL.
+	MediaType string `json:"mediaType,omitempty"`
+	Filename  string `json:"filename,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+
+	// tool-call and tool-result.
+	CallID  string          `json:"callId,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"`
+	Output  json.RawMessage `json:"output,omitempty"`
+	IsError bool            `json:"isError,omitempty"`
+
+	// Metadata is the provider's own (signatures of thinking, item ids). It
+	// goes back to the provider byte for byte.
+	Metadata Metadata `json:"metadata,omitempty"`
+}
+
+// Metadata holds one JSON object per provider.
+type Metadata map[string]json.RawMessage
+
+// A Tool is what the model is told of a tool.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON schema of the input, an object
+}
+
+// A Part is one element of a model's answer.
+//
+//sumtype:decl
+type Part interface{ part() }
+
+// Ids of text, reasoning and calls are unique within one answer. Every Start has
+// its End; deltas come between them.
+type (
+	TextStart struct{ ID string }
+	TextDelta struct{ ID, Text string }
+	TextEnd   struct {
+		ID       string
+		Metadata Metadata
+	}
+	ReasoningStart struct {
+		ID       string
+		Metadata Metadata
+	}
+	ReasoningDelta struct {
+		ID, Text string
+		Metadata Metadata
+	}
+	ReasoningEnd struct {
+		ID       string
+		Metadata Metadata
+	}
+	ToolInputStart struct{ CallID, Tool string }
+	ToolInputDelta struct{ CallID, Text string }
+	// ToolCall: the input is complete; it need not be valid JSON.
+	ToolCall struct {
+		CallID, Tool string
+		Input        json.RawMessage
+		Metadata     Metadata
+	}
+	// Source is something that the answer cites. A URL source has no MediaType.
+	Source struct {
+		ID, URL, Title, MediaType, Filename string
+		Metadata                            Metadata
+	}
+	File struct {
+		MediaType string
+		Data      []byte
+	}
+	// FinishPart is always the last part of a complete answer.
+	FinishPart struct {
+		Reason   FinishReason
+		Usage    Usage
+		Metadata Metadata
+	}
+)
+
+func (TextStart) part()      {}
+func (TextDelta) part()      {}
+func (TextEnd) part()        {}
+func (ReasoningStart) part() {}
+func (ReasoningDelta) part() {}
+func (ReasoningEnd) part()   {}
+func (ToolInputStart) part() {}
+func (ToolInputDelta) part() {}
+func (ToolCall) part()       {}
+func (Source) part()         {}
+func (File) part()           {}
+func (FinishPart) part()     {}
+
+// FinishReason is the AI SDK's vocabulary.
+type FinishReason string
+
+const (
+	Stop          FinishReason = "stop"
+	Length        FinishReason = "length"
+	ToolCalls     FinishReason = "tool-calls"
+	ContentFilter FinishReason = "content-filter"
+	OtherReason   FinishReason = "other"
+)
+
+// Usage counts tokens. A count that the provider does not give is 0.
+type Usage struct {
+	Input, Output, Reasoning, CacheRead, CacheWrite int64
+}
+
+// Cause says what a failure means for the turn.
+type Cause string
+
+const (
+	// Transient: trying again may help (overload, network, 5xx, 408, 409, 429).
+	Transient Cause = "transient"
+	// Refused: the same request will fail again (bad request, no such model).
+	Refused Cause = "refused"
+	// Unauthorised: the key is missing, wrong or out of credit.
+	Unauthorised Cause = "unauthorised"
+	// TooLong: the conversation does not fit into the model's context.
+	TooLong Cause = "context-overflow"
+)
+
+// An Error is a provider's failure. Public is fit for a visitor's eyes: it says
+// what happened without the provider's text. The rest is for logs.
+type Error struct {
+	Cause      Cause
+	Public     string
+	Status     int           // HTTP status; 0 if there was none
+	RetryAfter time.Duration // the provider's wish; 0 if none
+	Err        error
+}
+
+func (e *Error) Error() string {
+	if e.Status > 0 {
+		return fmt.Sprintf("model: %s (HTTP %d): %v", e.Cause, e.Status, e.Err)
+	}
+	return fmt.Sprintf("model: %s: %v", e.Cause, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CauseOf returns the cause of an error that a Model has yielded. An error that
+// is no *Error counts as Refused: nobody knows that trying again is safe.
+func CauseOf(err error) Cause {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Cause
+	}
+	return Refused
+}

@@ -1,0 +1,3 @@
+module github.com/holdfast-dev/holdfast
+
+go 1.26

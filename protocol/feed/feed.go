@@ -1,0 +1,119 @@
+// Package feed is the vocabulary between an agent and the room of its sockets:
+// what an agent lets out, in the one order in which everybody sees it. It is a
+// leaf of plain types, shared by actors (which produce) and protocol (which
+// turns items into frames); neither imports the other.
+//
+// Everything in a feed is a fact: an item that rests on an event is put only
+// when that event is in the journal. (Prose chunks may run ahead of the disk by
+// a bounded window.)
+package feed
+
+import "encoding/json"
+
+// An Address names an agent: the class it was registered under and its name.
+type Address struct{ Class, Name string }
+
+func (a Address) String() string { return a.Class + "/" + a.Name }
+
+// A Sink takes the items of one agent. Put is called by one goroutine at a
+// time, in order, and must not block or call back into the agent.
+type Sink interface{ Put(Item) }
+
+// An Item is one thing that an agent lets out.
+//
+//sumtype:decl
+type Item interface{ item() }
+
+// Outcome tells how a turn ended.
+type Outcome string
+
+const (
+	Completed  Outcome = "completed"
+	Errored    Outcome = "error"
+	Aborted    Outcome = "aborted"
+	Skipped    Outcome = "skipped"
+	Recovering Outcome = "recovering" // handed over to a recovery turn
+)
+
+type (
+	// Loaded starts an incarnation's feed: the whole volatile picture. A sink
+	// that knew an older incarnation forgets what it knew of it; sockets stay.
+	Loaded struct {
+		Pending    []string // requests accepted, not streaming, oldest first
+		Recovering string   // request that waits between two attempts; "" if none
+		Failed     *Ended   // remembered terminal error, if any
+		FailedLog  []Chunk  // what was streamed before it failed
+		Recent     []Ended  // the last requests that ended, oldest first
+	}
+
+	// Accepted: a turn has been accepted and does not stream yet.
+	Accepted struct{ Request string }
+
+	// Opened: a turn has begun to stream. At most one stream is open.
+	Opened struct {
+		Request      string
+		Continuation bool
+	}
+
+	// Chunk is one UI-message chunk of the open stream.
+	Chunk struct {
+		Seq  uint64 // rises strictly within a request; gaps are allowed
+		Body []byte // JSON of one uimessage.Chunk; never changed after Put
+	}
+
+	// Closed: the open stream has ended. Its transcript and Ended follow.
+	Closed struct{ Request string }
+
+	// Transcript is the whole conversation, for everybody but one.
+	Transcript struct {
+		Messages []byte // JSON array of UI messages
+		Request  string // excludes the socket that sent this request, if any
+		By       string // excludes this socket, if any
+	}
+
+	// Ended: a turn is over; exactly one for each Accepted. It is the last item of its request.
+	Ended struct {
+		Request      string
+		Outcome      Outcome
+		Text         string // readable text of an error, or words in place of an answer
+		InBand       bool   // the error came as a chunk of the stream: two frames
+		Continuation bool
+		MessageIDs   []string // trailing user messages of the request
+		Private      bool     // only the requester is told (a skipped request)
+	}
+
+	// Cleared: the conversation was wiped.
+	Cleared struct{ By string } // excludes this socket, if any
+
+	// Recovery: a cut-off turn waits for its next attempt (or no longer does).
+	Recovery struct {
+		On      bool
+		Request string
+	}
+
+	// View answers Host.View: the transcript as of this place in the feed.
+	View struct {
+		Ask      uint64
+		Messages []byte // JSON array of UI messages
+	}
+)
+
+func (Loaded) item()     {}
+func (Accepted) item()   {}
+func (Opened) item()     {}
+func (Chunk) item()      {}
+func (Closed) item()     {}
+func (Transcript) item() {}
+func (Ended) item()      {}
+func (Cleared) item()    {}
+func (Recovery) item()   {}
+func (View) item()       {}
+
+// A Submit is a chat request that has been parsed and checked at the edge.
+type Submit struct {
+	Request     string            // chosen by the client
+	Messages    []json.RawMessage // each a valid UI message
+	Regenerate  bool
+	Body        json.RawMessage // custom fields as one object; nil if there are none
+	ClientTools json.RawMessage // array; nil if absent
+}
