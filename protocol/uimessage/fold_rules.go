@@ -58,7 +58,7 @@ func foldDelta(f *Fold, c *Chunk) {
 	f.Delta(c.Type, c.ID, c.Delta)
 	if len(c.ProviderMetadata) > 0 {
 		s := f.prose(proseOf(c), c.ID)
-		s.ProviderMetadata = merge(s.ProviderMetadata, c.ProviderMetadata)
+		s.ProviderMetadata = overlay(s.ProviderMetadata, c.ProviderMetadata)
 	}
 }
 
@@ -77,7 +77,7 @@ func foldEnd(f *Fold, c *Chunk) {
 		s.settleText()
 	}
 	s.State = Done
-	s.ProviderMetadata = merge(s.ProviderMetadata, c.ProviderMetadata)
+	s.ProviderMetadata = overlay(s.ProviderMetadata, c.ProviderMetadata)
 	if len(c.Citations) > 0 {
 		s.Citations = c.Citations
 	}

@@ -65,7 +65,7 @@ func foldInput(f *Fold, c *Chunk) {
 		return
 	}
 	s.takeInput(c)
-	s.CallProviderMetadata = merge(s.CallProviderMetadata, c.ProviderMetadata)
+	s.CallProviderMetadata = overlay(s.CallProviderMetadata, c.ProviderMetadata)
 }
 
 func (s *slot) takeInput(c *Chunk) {
@@ -85,7 +85,7 @@ func foldInputError(f *Fold, c *Chunk) {
 	}
 	s.takeInput(c)
 	s.State, s.ErrorText = OutputError, c.ErrorText
-	s.ResultProviderMetadata = merge(s.ResultProviderMetadata, c.ProviderMetadata)
+	s.ResultProviderMetadata = overlay(s.ResultProviderMetadata, c.ProviderMetadata)
 }
 
 func foldApprovalRequest(f *Fold, c *Chunk) {
@@ -106,7 +106,7 @@ func foldApprovalResponse(f *Fold, c *Chunk) {
 	s.State = ApprovalResponded
 	s.Approval = s.Approval.answered(c.Approved, c.Reason)
 	s.ProviderExecuted = s.ProviderExecuted || c.ProviderExecuted
-	s.CallProviderMetadata = merge(s.CallProviderMetadata, c.ProviderMetadata)
+	s.CallProviderMetadata = overlay(s.CallProviderMetadata, c.ProviderMetadata)
 }
 
 func (f *Fold) byApproval(id string) *slot {
@@ -141,7 +141,7 @@ func foldOutput(f *Fold, c *Chunk) {
 		s.Output, s.Preliminary = c.Output, c.Preliminary
 	}
 	s.describe(c)
-	s.ResultProviderMetadata = merge(s.ResultProviderMetadata, c.ProviderMetadata)
+	s.ResultProviderMetadata = overlay(s.ResultProviderMetadata, c.ProviderMetadata)
 }
 
 // settle moves the call to an outcome. Every settled call has an input:

@@ -55,10 +55,16 @@ func appendMembers(dst []byte, list []member) []byte {
 	return append(dst, '}')
 }
 
-// merge lays over on base the way clients merge metadata: objects member by
-// member, to any depth; everything else is replaced. An empty or null over
-// changes nothing. Neither argument is changed.
-func merge(base, over json.RawMessage) json.RawMessage {
+// merge lays over on base the way clients merge a message's metadata: objects
+// member by member, to any depth; everything else is replaced. An empty or null
+// over changes nothing. Neither argument is changed.
+func merge(base, over json.RawMessage) json.RawMessage { return lay(base, over, true) }
+
+// overlay does it for provider metadata: each provider's object is replaced as
+// a whole.
+func overlay(base, over json.RawMessage) json.RawMessage { return lay(base, over, false) }
+
+func lay(base, over json.RawMessage, deep bool) json.RawMessage {
 	if len(over) == 0 || string(over) == "null" {
 		return base
 	}
@@ -83,10 +89,10 @@ func merge(base, over json.RawMessage) json.RawMessage {
 		case !known:
 			at[m.name] = len(list)
 			list = append(list, m)
-		case string(m.raw) == "null":
-			list[i].raw = m.raw // null replaces a member, unlike the whole
+		case deep && string(m.raw) != "null": // null replaces a member, unlike the whole
+			list[i].raw = lay(list[i].raw, m.raw, deep)
 		default:
-			list[i].raw = merge(list[i].raw, m.raw)
+			list[i].raw = m.raw
 		}
 	}
 	return appendMembers(nil, list)
