@@ -81,6 +81,10 @@ func (f *Fold) Delta(kind, id, text string) {
 	}
 }
 
+// ID is the id of the message as it stands: the base's, until a start chunk has
+// named another one.
+func (f *Fold) ID() string { return f.head.ID }
+
 // Message returns what has been folded so far. The caller may keep it: later
 // chunks do not change it.
 func (f *Fold) Message() Message {

@@ -53,3 +53,7 @@ func sameValue(a, b any) bool {
 	}
 	return a == b
 }
+
+// SameJSON reports whether a and b are the same JSON value: order of keys,
+// white space and the writing of strings do not count.
+func SameJSON(a, b json.RawMessage) bool { return sameJSON(a, b) }
