@@ -17,7 +17,7 @@ PATH="$PWD/.tmp/bin:$PATH"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-chromium_found() { have chromium || have chromium-browser || have google-chrome; }
+chromium_found() { have chromium; }
 
 node_found() {
 	have node || return 1
@@ -29,7 +29,7 @@ node_found() {
 # What apt must bring, one name a line. Node.js is asked for with npm only: the
 # package npm needs nodejs anyway, and brings one that a newer Node.js can run under.
 packages() {
-	have gcc || have clang || printf '%s\n' gcc libc6-dev
+	have "${CC:-gcc}" || printf '%s\n' gcc libc6-dev
 	chromium_found || echo chromium
 	have npm || printf '%s\n' nodejs npm
 }
