@@ -1,0 +1,81 @@
+# Holdfast. `make` tells what can be made.
+
+# The tests of test/ are slow and start processes; each has a target of its own.
+# The house rules in test/arrows are quick and go with the unit tests.
+unit     = $$(go list ./... | grep -v '/holdfast/test/') ./test/arrows
+blackbox = $$(go list ./test/... | grep -v -e '/test/arrows$$' -e '/test/browser')
+
+# Pinned tools, each in a module of its own so that the product's go.mod stays clean.
+buf           = go tool -modfile=tools/buf/go.mod buf
+golangci-lint = go tool -modfile=tools/golangci-lint/go.mod golangci-lint
+
+FUZZTIME ?= 30s
+BENCH    ?= .
+
+# A Node.js of our own, if `make setup` had to bring one.
+export PATH := $(CURDIR)/.tmp/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build web generate test test-go test-blackbox test-browser vet lint check-generated check-web fuzz bench setup setup-check
+
+##@ Use
+
+help: ## tell what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## start a node on http://localhost:8787, journal in ./data
+	go run ./cmd/node
+
+build: ## compile everything; the node goes to bin/node
+	go build ./...
+	go build -o bin/node ./cmd/node
+
+##@ Change
+
+web: setup ## build the chat page from web/src into web/dist, which is committed
+	cd web && npm ci && npm run build
+
+generate: ## generate the Go code of proto/, which is committed
+	$(buf) generate
+
+##@ Prove
+
+test: export FUZZTIME = 10s
+test: ## the whole suite; first installs what `make setup-check` names
+	@MAKE=$(MAKE) tools/test.sh
+
+test-go: ## unit tests, conformance of the stores, house rules, with the race detector
+	go test -race $(unit)
+
+test-blackbox: ## the real binary on real sockets, killed and restarted
+	go test -count=1 $(blackbox)
+
+test-browser: setup ## the chat page in a real browser against the real binary
+	cd test/browser && npm ci && npm test
+
+vet: ## what the compiler lets pass
+	go vet ./...
+
+lint: ## linters of .golangci.yml; schemas: style, and compatible with what was written
+	$(golangci-lint) run
+	tools/check-breaking.sh
+
+check-generated: ## generated code and go.mod are what their sources make
+	tools/check-generated.sh
+
+check-web: setup ## the committed page is what its sources build to
+	web/check-dist.sh
+
+fuzz: ## each fuzz target for FUZZTIME (30s)
+	tools/fuzz.sh $(FUZZTIME)
+
+bench: ## benchmarks that match BENCH (all)
+	go test -run='^$$' -bench='$(BENCH)' -benchmem $(unit)
+
+##@ Machine
+
+setup: ## install a C compiler, Chromium and Node.js if they are missing
+	@tools/setup.sh install
+
+setup-check: ## tell what setup would install
+	@tools/setup.sh check
