@@ -43,3 +43,9 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	google.golang.org/protobuf v1.36.12
 )
+go 1.26
+
+require (
+	github.com/coder/websocket v1.8.15
+)
+
