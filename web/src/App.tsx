@@ -36,7 +36,7 @@ function Loading() {
   return (
     <div className="page">
       <Header connection="connecting" />
-      <main className="scroll" aria-busy="true">
+      <main className="stage" aria-busy="true">
         <p className="sr-only">Loading the conversation…</p>
       </main>
     </div>

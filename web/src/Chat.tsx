@@ -3,14 +3,14 @@ import { Announcer } from "./Announcer";
 import { ClearDialog } from "./ClearDialog";
 import { Composer } from "./Composer";
 import { Header } from "./Header";
+import { ArrowDown } from "./icons";
 import type { Info } from "./info";
-import { Welcome } from "./Welcome";
 import { Messages } from "./Messages";
 import { plainText } from "./parts/plainText";
 import { openAgent, openNewRoom } from "./place";
 import { useStickToBottom } from "./stick";
 import { useTurn } from "./turn";
-import { ArrowDown } from "./icons";
+import { Welcome } from "./Welcome";
 
 export function Chat({ agentClass, room, info }: { agentClass: string; room: string; info: Info }) {
   const turn = useTurn(agentClass, room);
@@ -24,6 +24,12 @@ export function Chat({ agentClass, room, info }: { agentClass: string; room: str
     stick.toBottom();
   };
 
+  const regenerate = () => {
+    turn.regenerate();
+    stick.toBottom();
+    stick.scroller.current?.focus(); // the button that had the focus goes away
+  };
+
   return (
     <div className="page">
       <Header
@@ -33,25 +39,25 @@ export function Chat({ agentClass, room, info }: { agentClass: string; room: str
         agent={agentClass}
         onAgent={openAgent}
         onNewChat={openNewRoom}
-        onClear={turn.messages.length > 0 ? () => setAskClear(true) : undefined}
+        onClear={turn.messages.length > 0 && turn.connection === "connected" ? () => setAskClear(true) : undefined}
       />
       {info.model.scripted && (
-        <p className="banner" role="note" data-testid="banner">
+        <aside className="banner" aria-label="About the model" data-testid="banner">
           {info.model.note}
-        </p>
+        </aside>
       )}
-      <div className="stage">
-        <main className="scroll" ref={stick.scroller} tabIndex={-1}>
+      <main className="stage">
+        <div className="scroll" ref={stick.scroller} tabIndex={-1} data-testid="scroller">
           <div className="column" ref={stick.content}>
-            {empty ? <Welcome onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={turn} />}
+            {empty ? <Welcome onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={{ ...turn, regenerate }} />}
           </div>
-        </main>
+        </div>
         {!stick.atBottom && !empty && (
-          <button type="button" className="to-latest" onClick={stick.toBottom} aria-label="Go to the latest message">
+          <button type="button" className="to-latest" data-testid="to-latest" onClick={stick.toBottom} aria-label="Go to the latest message">
             <ArrowDown />
           </button>
         )}
-      </div>
+      </main>
       <Composer key={room} room={room} phase={turn.phase} connection={turn.connection} onSend={send} onStop={turn.stop} />
       <ClearDialog open={askClear} onClose={() => setAskClear(false)} onClear={turn.clear} />
       <Announcer turn={turn} />

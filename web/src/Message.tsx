@@ -26,7 +26,7 @@ function MessageBody({ message, status, onApprove, onRegenerate }: MessageProps)
       <Parts message={message} streaming={status === "streaming"} onApprove={onApprove} />
       {status === "stopped" && <p className="stopped">Stopped here.</p>}
       {!mine && status !== "streaming" && (
-        <div className={onRegenerate ? "tools last" : "tools"}>
+        <div className="tools">
           {text && <CopyButton text={text} />}
           {onRegenerate && (
             <button type="button" className="quiet small" onClick={onRegenerate} data-testid="regenerate">

@@ -21,7 +21,8 @@ export function Messages({ turn }: { turn: Turn }) {
   const words = WAITING_WORDS[turn.phase] || (turn.phase === "streaming" && !(answering && isVisible(last)) ? WAITING_WORDS.waiting : "");
   return (
     <>
-      <ol className="messages" role="log" aria-live="off" aria-label="Conversation" data-testid="messages">
+      <h1 className="sr-only">Conversation</h1>
+      <ol className="messages" role="list" data-testid="messages">
         {turn.messages.map((message) => {
           const isLast = message === last;
           return (

@@ -1,9 +1,9 @@
 import { Mark } from "./icons";
 
 const SUGGESTIONS = [
-  { title: "Tell me a long story", prompt: "Tell me a long story about a lighthouse keeper, so that I can reload the page in the middle of it." },
-  { title: "Explain a holdfast", prompt: "What is a holdfast, and why does kelp need one?" },
-  { title: "Plan a weekend", prompt: "Plan a weekend in Bergen for two, as a table with times." },
+  { title: "Tell me a long story", note: "Reload the page in the middle of it.", prompt: "Tell me a long story about a kelp forest in a storm." },
+  { title: "Count to fifty", note: "Kill the node at thirty and start it again.", prompt: "Count to 50, one number after the other." },
+  { title: "What is a holdfast?", note: "And open a second tab while the answer comes.", prompt: "What is a holdfast, and why does kelp need one?" },
 ];
 
 export function Welcome({ onPick, ready }: { onPick: (prompt: string) => void; ready: boolean }) {
@@ -11,13 +11,13 @@ export function Welcome({ onPick, ready }: { onPick: (prompt: string) => void; r
     <section className="welcome" data-testid="welcome">
       <Mark />
       <h1>What shall we talk about?</h1>
-      <p>Answers go on when you reload, lose the network, or restart the node. Try it in the middle of one.</p>
+      <p>Whatever happens in the middle of an answer, it goes on where it was. Try to break one.</p>
       <ul>
-        {SUGGESTIONS.map(({ title, prompt }) => (
+        {SUGGESTIONS.map(({ title, note, prompt }) => (
           <li key={title}>
             <button type="button" onClick={() => onPick(prompt)} disabled={!ready} data-testid="suggestion">
               <strong>{title}</strong>
-              <span>{prompt}</span>
+              <span>{note}</span>
             </button>
           </li>
         ))}

@@ -8,7 +8,7 @@ const SLACK_PX = 32;
  * the reader back; scrolling to the end takes hold again.
  */
 export function useStickToBottom() {
-  const scroller = useRef<HTMLElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
   const [atBottom, setAtBottom] = useState(true);

@@ -17,9 +17,14 @@ export async function loadTranscript({ agent, name }: { agent: string; name: str
       const messages = (await response.json().catch(() => null)) as UIMessage[] | null;
       if (messages) return messages;
     }
-    if (response && response.status >= 400 && response.status < 500) throw new Error(await refusal(response, agent));
+    if (response && isFinal(response.status)) throw new Error(await refusal(response, agent));
     await pause(wait);
   }
+}
+
+/** 408 and 429 ask to come back later, as all of 5xx do. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 async function refusal(response: Response, agent: string): Promise<string> {

@@ -90,8 +90,8 @@ function useObservedTurn(agent: Agent): () => void {
   const running = useRef<string | null>(null);
   useEffect(() => {
     const onMessage = (event: MessageEvent) => {
-      const frame = chatResponse(event.data);
-      if (frame) running.current = frame.done || frame.error ? null : frame.id;
+      const frame = turnFrame(event.data);
+      if (frame) running.current = frame.ends ? null : frame.id;
     };
     agent.addEventListener("message", onMessage);
     return () => agent.removeEventListener("message", onMessage);
@@ -101,9 +101,18 @@ function useObservedTurn(agent: Agent): () => void {
   };
 }
 
-function chatResponse(data: unknown): { id: string; done?: boolean; error?: boolean } | null {
-  // Most frames are long and are none of ours: look before parsing.
-  if (typeof data !== "string" || !data.includes('"cf_agent_use_chat_response"')) return null;
-  const frame = JSON.parse(data) as { type?: string; id: string };
-  return frame.type === "cf_agent_use_chat_response" ? frame : null;
+/** The turn that a frame speaks of, and whether it ends there; null for frames about anything else. */
+function turnFrame(data: unknown): { id: string | null; ends: boolean } | null {
+  if (typeof data !== "string") return null;
+  // Most frames are long: look before parsing.
+  if (!data.includes('"cf_agent_use_chat_response"') && !data.includes('"cf_agent_chat_recovering"')) return null;
+  const frame = JSON.parse(data) as { type?: string; id?: string; done?: boolean; error?: boolean; recovering?: boolean };
+  switch (frame.type) {
+    case "cf_agent_use_chat_response":
+      return { id: frame.id ?? null, ends: Boolean(frame.done || frame.error) };
+    case "cf_agent_chat_recovering":
+      return { id: frame.id ?? null, ends: !frame.recovering };
+    default:
+      return null;
+  }
 }

@@ -7,7 +7,7 @@ import { safeHref } from "./href";
 export function Markdown({ text, live }: { text: string; live: boolean }) {
   const blocks = useMemo(() => lexer(text), [text]);
   return (
-    <div className={live ? "prose live" : "prose"}>
+    <div className={live ? "prose live" : "prose"} data-testid="text">
       {blocks.map((token, index) => (
         <Block key={index} raw={token.raw} token={token} />
       ))}

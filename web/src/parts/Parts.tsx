@@ -32,7 +32,7 @@ function OnePart({ part, role, live, onApprove }: { part: Part; role: UIMessage[
   switch (part.type) {
     case "text":
       if (part.text === "") return null;
-      return role === "user" ? <p className="said">{part.text}</p> : <Markdown text={part.text} live={live} />;
+      return role === "user" ? <p className="said" data-testid="text">{part.text}</p> : <Markdown text={part.text} live={live} />;
     case "reasoning":
       return part.text === "" ? null : <Reasoning text={part.text} live={live && part.state === "streaming"} />;
     case "file":
