@@ -146,4 +146,3 @@ func (a *shell) sendResponse(waiters []chan<- ChatResponse, r ChatResponse) {
 		}
 	}})
 }
-

@@ -94,13 +94,13 @@ type (
 		key     string
 		outcome chat.Command // nil: none
 	}
-	flushStream  struct{}
-	gridTick     struct{}
-	reserveMore  struct{}
-	timerFired   struct{}
-	idleFired    struct{}
-	lastCall     struct{}
-	drain        struct{}
+	flushStream struct{}
+	gridTick    struct{}
+	reserveMore struct{}
+	timerFired  struct{}
+	idleFired   struct{}
+	lastCall    struct{}
+	drain       struct{}
 )
 
 func (a *shell) Receive(c actor.Context) {
