@@ -72,8 +72,20 @@ type Message struct {
 // Part is a part of a Message.
 type Part struct {
 	Type  string `json:"type"`
-	Text  string `json:"text,omitempty"`
-	State string `json:"state,omitempty"`
+	Text  string `json:"text"`
+	State string `json:"state"`
+}
+
+// MarshalJSON writes a text even if it is empty, as the clients do.
+func (p Part) MarshalJSON() ([]byte, error) {
+	fields := map[string]string{"type": p.Type}
+	if p.Type == "text" {
+		fields["text"] = p.Text
+	}
+	if p.State != "" {
+		fields["state"] = p.State
+	}
+	return json.Marshal(fields)
 }
 
 // User is a user's message with that text.
