@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -246,6 +247,9 @@ func (h *history) base(b *journalv1.Base) {
 	h.clears = int(b.GetGeneration())
 	for _, key := range b.GetAccepted() {
 		h.accepted[key.GetKey()] = true
+	}
+	for _, t := range h.turns {
+		t.reserved = math.MaxUint64 // they are over; what they had reserved may have gone unseen
 	}
 	for _, e := range b.GetEnded() {
 		if h.ends[e.GetRequestId()] == nil {

@@ -162,26 +162,25 @@ func (t *tab) ask(n int) (frames []any) {
 	for range n {
 		t.number++
 		request := fmt.Sprintf("%s-%d", t.name, t.number)
-		t.shown = append(t.shown[:len(t.shown):len(t.shown)], client.User("u-"+request, "script:paced"))
-		t.asked[request] = true
-		t.line.asked(request)
-		frames = append(frames, client.Chat(request, t.posted(), map[string]any{
+		question := client.User("u-"+request, "script:paced")
+		frames = append(frames, client.Chat(request, t.posted(question), map[string]any{
 			"word": request, "words": 1 + t.rng.IntN(30), "delayMs": t.rng.IntN(12), "fail": !t.world.calm.Load() && t.rng.IntN(10) == 0,
 		}))
+		t.shown = append(t.shown[:len(t.shown):len(t.shown)], question)
+		t.asked[request] = true
+		t.line.asked(request)
 	}
 	return frames
 }
 
-// posted is the list that the hook sends: also what is still being answered.
-func (t *tab) posted() []client.Message {
+// posted is the list that the hook sends: what it shows, also what is still being
+// answered, and the question.
+func (t *tab) posted(question client.Message) []client.Message {
 	list := t.shown[:len(t.shown):len(t.shown)]
 	if m, ok := t.line.unfinished(); ok {
 		list = append(list, m)
 	}
-	if list == nil {
-		list = []client.Message{}
-	}
-	return list
+	return append(list, question)
 }
 
 // finish asks for the last turns, one after the other, and rests when the agent
