@@ -125,6 +125,10 @@ func (s *State) Loaded() feed.Loaded {
 	return l
 }
 
+// unfolded is where the positions of an unfolded message begin: above all that a
+// stream has used, since a position means one chunk for ever, and these are others.
+const unfolded = 1 << 40
+
 // replayOf unfolds a stored message into the chunks that would build it.
 func (s *State) replayOf(messageID string) []feed.Chunk {
 	m, ok := s.Transcript.message(messageID)
@@ -133,7 +137,7 @@ func (s *State) replayOf(messageID string) []feed.Chunk {
 	}
 	var log []feed.Chunk
 	for i, c := range uimessage.Unfold(m.parse()) {
-		log = append(log, feed.Chunk{Seq: uint64(i), Body: c.AppendJSON(nil)})
+		log = append(log, feed.Chunk{Seq: unfolded + uint64(i), Body: c.AppendJSON(nil)})
 	}
 	return log
 }
