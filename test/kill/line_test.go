@@ -1,6 +1,7 @@
 package kill
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,16 +15,18 @@ type line struct {
 	acked   map[string]bool
 	streams map[string]*stream
 	waiting map[string]bool // asked on this socket, not ended
+	due     map[string]bool // of these, asked before the last probe
 	over    map[string]bool // ended on this socket
 }
 
 // stream is one request as it comes over one socket.
 type stream struct {
-	next    uint64 // position of the next chunk
-	message string // id; "" for a continuation, which the final transcript tells
-	open    string // id of the text part that is being written
-	text    []string
-	dropped bool // cleared away, or shown as a whole: no longer being written
+	next      uint64 // position of the next chunk
+	message   string // id; "" for a continuation, which the final transcript tells
+	open      string // id of the text part that is being written
+	text      []string
+	replaying bool // begun by a replay that is not complete
+	dropped   bool // cleared away, or shown as a whole: no longer being written
 }
 
 func newLine(t *tab) *line {
@@ -46,8 +49,12 @@ func (l *line) offered(request string) []any {
 	return []any{client.Ack(request)}
 }
 
-// probing: an offer that comes from now on is ACKed though it was before.
-func (l *line) probing() { clear(l.acked) }
+// probing: an offer that comes from now on is ACKed though it was before, and an
+// answer knows of all that was asked before.
+func (l *line) probing() {
+	clear(l.acked)
+	l.due = maps.Clone(l.waiting)
+}
 
 func (l *line) asked(request string) { l.waiting[request] = true }
 
@@ -73,12 +80,18 @@ func (l *line) chunk(f *client.Frame) {
 		l.fault("request %s: chunk %d comes, %d was next", f.ID, *f.Seq, s.next)
 	}
 	if s == nil {
-		s = &stream{message: c.MessageID}
+		s = &stream{message: c.MessageID, replaying: f.Replay}
 		l.streams[f.ID] = s
 		l.oneAtATime(f.ID)
 	}
 	s.next = *f.Seq + 1
 	l.fold(s, f, c)
+}
+
+func (l *line) replayComplete(request string) {
+	if s := l.streams[request]; s != nil {
+		s.replaying = false
+	}
 }
 
 func (l *line) fold(s *stream, f *client.Frame, c client.Chunk) {
@@ -118,7 +131,7 @@ func (l *line) idle(f *client.Frame) {
 			l.fault("%q is answered idle, and the end of %s was not told", f.ProbeID, request)
 		}
 	}
-	for request := range l.waiting {
+	for request := range l.due {
 		l.fault("%q is answered idle, and the end of %s, which was asked for here, was not told", f.ProbeID, request)
 	}
 }
@@ -126,6 +139,7 @@ func (l *line) idle(f *client.Frame) {
 // ended: the answer stands as this tab shows it.
 func (l *line) ended(f *client.Frame) {
 	delete(l.waiting, f.ID)
+	delete(l.due, f.ID)
 	if f.Replay {
 		return // told in answer to an ACK, perhaps again
 	}
@@ -134,6 +148,10 @@ func (l *line) ended(f *client.Frame) {
 	}
 	l.over[f.ID] = true
 	s := l.streams[f.ID]
+	if s != nil && s.replaying && f.Continuation {
+		// What is over is stored, and was shown on connect; this would add it again.
+		l.fault("request %s: a continuation that is over is replayed", f.ID)
+	}
 	if s == nil || s.message == "" || s.dropped {
 		return
 	}

@@ -124,6 +124,8 @@ func (t *tab) response(f *client.Frame) {
 		t.witness.told(f.ID, "a chunk")
 		t.witness.saw(f.ID, *f.Seq, f.Body)
 		t.line.chunk(f)
+	case f.ReplayComplete:
+		t.line.replayComplete(f.ID)
 	case f.Error && f.MessageIDs == nil:
 		t.witness.fault("%s: request %s was refused: %s", t.name, f.ID, f.Body)
 	case f.Terminal():

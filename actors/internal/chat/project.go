@@ -120,7 +120,10 @@ func (s *State) Loaded() feed.Loaded {
 	}
 	if f := s.Ledger.Failed; f != nil {
 		failed := f.item()
-		l.Failed, l.FailedLog = &failed, s.replayOf(f.MessageID)
+		l.Failed = &failed
+		if !f.Continuation { // whose message clients have been shown on connect, and would extend
+			l.FailedLog = s.replayOf(f.MessageID)
+		}
 	}
 	return l
 }
