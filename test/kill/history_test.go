@@ -26,6 +26,7 @@ type history struct {
 	accepted map[string]bool  // requests
 	turns    map[uint64]*turn // by id
 	ends     map[string][]end // by request
+	order    []string         // requests as they ended
 	put      map[string]bool  // ids of messages that have ever been stored
 	list     []*journalv1.StoredMessage
 	clears   int    // generation
@@ -233,6 +234,7 @@ func (h *history) end(e *journalv1.TurnEnded, b batch) {
 		}
 	}
 	h.ends[t.request] = append(h.ends[t.request], ended)
+	h.order = append(h.order, t.request)
 	if n := len(h.ends[t.request]); n > 1 && t.request != "" {
 		h.fault("request %s ends %d times", t.request, n)
 	}
@@ -251,7 +253,9 @@ func (h *history) base(b *journalv1.Base) {
 	for _, t := range h.turns {
 		t.reserved = math.MaxUint64 // they are over; what they had reserved may have gone unseen
 	}
+	h.order = nil
 	for _, e := range b.GetEnded() {
+		h.order = append(h.order, e.GetRequestId())
 		if h.ends[e.GetRequestId()] == nil {
 			h.ends[e.GetRequestId()] = []end{{outcome: e.GetOutcome(), cleared: true}}
 		}

@@ -184,7 +184,7 @@ func (r *run) inspect(whole bool) (faults []string) {
 }
 
 func (r *run) progress(k int) {
-	if k%20 == 0 || k == *kills {
+	if k%10 == 0 || k == *kills {
 		fmt.Printf("kill %d/%d, %s: %d requests, %d frames, a start takes %s\n", k, *kills, time.Since(r.began).Round(time.Second),
 			r.requests(), r.world.frames.total(), (r.starting / time.Duration(r.starts)).Round(time.Millisecond))
 	}
@@ -204,24 +204,17 @@ func (r *run) calm() {
 	r.world.calm.Store(true)
 	r.node.Up()
 	r.world.gate.set(true)
-	rested := make(chan struct{})
-	go func() {
-		defer close(rested)
-		for !r.allSettled() {
-			r.world.frames.wait(1, 100*time.Millisecond)
-		}
-	}()
-	select {
-	case <-rested:
-	case <-time.After(time.Minute):
-		r.t.Fatalf("the clients do not come to rest (seed %d)", r.seed)
-	}
-	served := make([][]byte, len(agents))
-	for i, agent := range agents {
-		served[i] = r.messages(agent)
+	limit := time.Now().Add(time.Minute)
+	for !r.allSettled() {
+		require.True(r.t, time.Now().Before(limit), "the clients do not come to rest (seed %d)", r.seed)
+		r.world.frames.wait(1, 100*time.Millisecond)
 	}
 	r.stop()
 	r.clients.Wait()
+	served, recalled := make([][]byte, len(agents)), make([]map[string]client.Frame, len(agents))
+	for i, agent := range agents {
+		served[i], recalled[i] = r.messages(agent), r.recall(agent, r.witnesses[i])
+	}
 	require.Zero(r.t, r.node.Stop(), "exit code after SIGTERM")
 	faults := r.inspect(true)
 	for i, h := range r.histories {
@@ -229,6 +222,7 @@ func (r *run) calm() {
 		for _, request := range h.unfinished() {
 			faults = append(faults, fmt.Sprintf("%s: request %s was accepted and has never ended", h.agent, request))
 		}
+		faults = append(faults, h.misremembered(recalled[i])...)
 	}
 	for i, tab := range r.tabs {
 		faults = append(faults, tab.differs(served[i/2])...)
@@ -236,6 +230,18 @@ func (r *run) calm() {
 	if len(faults) > 0 {
 		r.t.Fatalf("at the end (seed %d):\n%s", r.seed, join(faults))
 	}
+}
+
+// recall asks the agent, by ACKs, how all requests have ended that clients know of.
+func (r *run) recall(agent string, w *witness) map[string]client.Frame {
+	r.t.Helper()
+	c := client.Open(r.t, r.node.Addr, "recall", "/agents/"+kebab(agent)).Greeted()
+	told := map[string]client.Frame{}
+	for request := range w.testify().accepted {
+		c.Send(client.Ack(request))
+		told[request] = c.Wait("the end of a request", client.Done(request))
+	}
+	return told
 }
 
 func (r *run) allSettled() bool {
