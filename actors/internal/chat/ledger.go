@@ -8,7 +8,7 @@ import (
 
 const (
 	maxKeys   = 1000 // accepted keys that are remembered
-	maxRecent = 32   // ended requests that are remembered for late ACKs
+	maxRecent = 32   // ended requests that are remembered for late ACKs when the next is accepted
 )
 
 // Ledger is who the agent is and what it has promised.
@@ -22,7 +22,7 @@ type Ledger struct {
 	Deleted     bool
 
 	Keys   Keyring
-	Recent []Ended // oldest first; survives a clear
+	Recent []Ended // oldest first, at least the last maxRecent; survives a clear
 	Failed *Ended  // remembered terminal error
 }
 
@@ -141,16 +141,22 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	s.Recovery = Recovery{}
 }
 
-// remember keeps a request's end for clients that ask late.
+// remember keeps a request's end for clients that ask late. It drops none: one
+// clear may end more turns than are remembered, and the end of each is still to
+// be told.
 func (l *Ledger) remember(e Ended) {
-	if len(l.Recent) == maxRecent {
-		l.Recent = append([]Ended(nil), l.Recent[1:]...)
-	}
 	l.Recent = append(l.Recent, e)
 	switch e.Outcome {
 	case pb.TurnOutcome_TURN_OUTCOME_ERROR:
 		l.Failed = &e
 	case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
 		l.Failed = nil
+	}
+}
+
+// forget drops the oldest ends but maxRecent.
+func (l *Ledger) forget() {
+	if n := len(l.Recent) - maxRecent; n > 0 {
+		l.Recent = append([]Ended(nil), l.Recent[n:]...)
 	}
 }

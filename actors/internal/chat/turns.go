@@ -200,6 +200,7 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 		s.Turns.Queue = append(s.Turns.Queue, t)
 	}
 	s.Ledger.Keys.add(t.Request, t.ID)
+	s.Ledger.forget()
 	s.Ledger.Failed = nil
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
 		s.Recovery.Turn = t.ID
