@@ -101,6 +101,9 @@ func (c *Conn) Send(v any) {
 	}
 }
 
+// TrySend is Send where it is no failure of the test if the socket breaks.
+func (c *Conn) TrySend(ctx context.Context, v any) error { return c.socket.Send(ctx, v) }
+
 // SendRaw sends a frame as it is.
 func (c *Conn) SendRaw(kind websocket.MessageType, data []byte) {
 	c.t.Helper()
