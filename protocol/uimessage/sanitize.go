@@ -27,6 +27,7 @@ func Sanitize(m Message) Message {
 		}
 		if p.ProviderExecuted && p.IsTool() && !quotesTheWeb(p.Tool()) {
 			p.Input = cutStrings(p.Input)
+			p.RawInput = cutStrings(p.RawInput)
 			p.Output = cutStrings(p.Output)
 		}
 		parts = append(parts, p)
