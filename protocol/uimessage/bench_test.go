@@ -31,6 +31,9 @@ func BenchmarkGuardPassTextDelta(b *testing.B) {
 	b.ReportAllocs()
 	g := NewGuard(Message{ID: "m"}, false)
 	buf, err := g.Pass(make([]Chunk, 0, 4), Chunk{Type: "text-start", ID: "txt-0"})
+	if err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
 		if buf, err = g.Pass(buf[:0], benchDelta); err != nil {
 			b.Fatal(err)
@@ -48,7 +51,7 @@ func BenchmarkFoldDeltaRun(b *testing.B) {
 	}
 	b.SetBytes(int64(len(run)))
 	for n := 0; b.Loop(); n++ {
-		if n%1000 == 0 { // a message of 400 KB, then the next one
+		if n%100 == 0 { // a message of 40 KB, then the next one
 			f = NewFold(Message{ID: "m"})
 		}
 		f.Delta("text-delta", "txt-0", run)

@@ -58,7 +58,7 @@ func ParseChunk(data []byte) (Chunk, error) {
 		return Chunk{}, bad
 	}
 	var c Chunk
-	if c.Type, bad = takeType(obj); bad != nil {
+	if c.Type, bad = takeType(&obj); bad != nil {
 		return Chunk{}, bad
 	}
 	if c.Extra, bad = decode(kindOf(c.Type).fields, obj, &c); bad != nil {

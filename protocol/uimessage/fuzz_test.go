@@ -53,6 +53,11 @@ func FuzzParseMessage(f *testing.F) {
 		if kept := NewFold(m).Message().AppendJSON(nil); string(kept) != string(first) {
 			t.Fatalf("a fold of nothing changed\n%s to\n%s", first, kept)
 		}
+		rebuilt := NewFold(Message{})
+		for _, c := range Unfold(m) {
+			rebuilt.Apply(c)
+		}
+		unfoldsToItself(t, rebuilt.Message())
 		clean := Sanitize(m)
 		if a, b := clean.AppendJSON(nil), Sanitize(clean).AppendJSON(nil); !json.Valid(a) || string(a) != string(b) {
 			t.Fatalf("sanitized\n%s\ntwice\n%s", a, b)

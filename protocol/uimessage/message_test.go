@@ -45,7 +45,7 @@ func TestParseMessageRefuses(t *testing.T) {
 		`{"id":"x","role":"user","parts":[{"type":"step-start"},{"type":"text"}]}`:                       `parts[1].text is missing`,
 		`{"id":"x","role":"user","parts":[{"type":"text","text":5}]}`:                                    `parts[0].text must be a string, got 5`,
 		`{"id":"x","role":"user","parts":[{"type":"tool-a","state":"x"}]}`:                               `parts[0].toolCallId is missing`,
-		`{"id":"x","role":"user","parts":[{"type":"tool-a","toolCallId":"c","state":"x","approval":1}]}`: `parts[0].approval must be an object with a string id, got 1`,
+		`{"id":"x","role":"user","parts":[{"type":"tool-a","toolCallId":"c","state":"x","approval":1}]}`: `parts[0].approval must be an object with a string id, approved a boolean, reason a string, got 1`,
 	} {
 		_, err := ParseMessage([]byte(in))
 		if err == nil || err.Error() != "invalid UI message: "+want {
