@@ -48,9 +48,9 @@ type terminal struct {
 
 	conn     *websocket.Conn // nil while there is no connection
 	messages []json.RawMessage
-	request  string // that is being answered; "" if none
-	text     string // of the answer, as streamed so far
-	shown    int    // bytes of text that are on the screen
+	request  string   // that is being answered; "" if none
+	text     string   // of the answer, as streamed so far
+	shown    int      // bytes of text that are on the screen
 	unsent   []string // typed meanwhile
 }
 
