@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -152,6 +153,27 @@ func TestDeadSocketIsNoticed(t *testing.T) {
 	defer conn.Close()
 	got, _ := io.ReadAll(conn) // ends when the node closes
 	require.Contains(t, string(got), "cf_agent_identity")
+}
+
+// A client in the middle of a long upload over a slow line cannot answer pings,
+// but it is alive: here it sends ten bytes of a frame for each ping it gets.
+func TestSlowUploadIsAlive(t *testing.T) {
+	n := newNode(t, protocol.Config{PingEvery: time.Millisecond, PingTimeout: 100 * time.Millisecond})
+	conn := rawDial(t, n)
+	defer conn.Close()
+	payload := `{"type":"cf_agent_stream_resume_request","probeId":"p"}`
+	frame := append([]byte{0x81, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...) // mask of zeros
+	buf := make([]byte, 4096)
+	var got []byte
+	for !bytes.Contains(got, []byte("resume_none")) {
+		k, err := conn.Read(buf)
+		require.NoError(t, err)
+		got = append(got, buf[:k]...)
+		piece := frame[:min(10, len(frame))]
+		frame = frame[len(piece):]
+		_, err = conn.Write(piece)
+		require.NoError(t, err)
+	}
 }
 
 func TestLiveSocketIsKept(t *testing.T) {
