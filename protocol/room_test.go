@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
-// TestRoom plays the transcripts in testdata. Each directive feeds the room and
+// TestRoom plays the transcripts in testdata/room. Each directive feeds the room and
 // its sockets line by line, and prints what each socket's writer then takes, in
 // the order of the sockets' names. -rewrite accepts what comes out.
 //
@@ -28,7 +28,7 @@ import (
 //	lost                                 the incarnation ended by a fault
 //	accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded: feed items
 func TestRoom(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/room", func(t *testing.T, path string) {
 		e := newRoomEnv(t, 100, 1<<20)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			e.t = t
