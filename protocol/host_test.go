@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -29,7 +31,7 @@ type scriptedHost struct {
 	loaded   map[feed.Address]bool
 	messages string
 	fail     error // of View
-	submit   func(feed.Submit) error
+	submit   func(context.Context, feed.Submit) error
 }
 
 type (
@@ -78,9 +80,9 @@ func (s *scriptedHost) Transcript(context.Context, feed.Address) ([]byte, error)
 	return []byte(s.messages), s.fail
 }
 
-func (s *scriptedHost) Submit(_ context.Context, _ feed.Address, sub feed.Submit) error {
+func (s *scriptedHost) Submit(ctx context.Context, _ feed.Address, sub feed.Submit) error {
 	if s.submit != nil {
-		return s.submit(sub)
+		return s.submit(ctx, sub)
 	}
 	s.asked <- sub
 	return nil
@@ -110,7 +112,9 @@ type node struct {
 
 func newNode(t testing.TB, cfg protocol.Config) *node {
 	host := &scriptedHost{asked: make(chan any, 16), loaded: map[feed.Address]bool{}, messages: "[]"}
-	cfg.Host = host
+	if cfg.Host == nil {
+		cfg.Host = host
+	}
 	h, err := protocol.New(cfg)
 	require.NoError(t, err)
 	host.h = h
@@ -132,7 +136,15 @@ type client struct {
 
 func (n *node) dial(query string) *client {
 	n.t.Helper()
-	conn, _, err := websocket.Dial(n.t.Context(), n.url()+query, nil)
+	// A small receive buffer, so that a client that does not read is soon felt.
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+		}
+		return conn, err
+	}}
+	conn, _, err := websocket.Dial(n.t.Context(), n.url()+query, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 	require.NoError(n.t, err)
 	conn.SetReadLimit(-1)
 	n.t.Cleanup(func() { conn.CloseNow() })

@@ -37,7 +37,8 @@ const (
 
 type (
 	// Loaded starts an incarnation's feed: the whole volatile picture. A sink
-	// that knew an older incarnation forgets what it knew of it; sockets stay.
+	// that knew an older incarnation forgets what it knew of it. Sockets stay,
+	// unless that one left a stream open, whose end would never be told.
 	Loaded struct {
 		Pending    []string // requests accepted, not streaming, oldest first
 		Recovering string   // request that waits between two attempts; "" if none
