@@ -3,6 +3,7 @@ package arrows
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -102,10 +103,13 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	report(t, undocumented(house(t)))
 }
 
-// house reads the sources of the module that this package belongs to.
+// module is read once for all tests, which only look at it.
+var module = sync.OnceValues(func() (tree, error) { return read(os.DirFS("../..")) })
+
+// house is the sources of the module that this package belongs to.
 func house(t *testing.T) tree {
 	t.Helper()
-	got, err := read(os.DirFS("../.."))
+	got, err := module()
 	if err != nil {
 		t.Fatal(err)
 	}
