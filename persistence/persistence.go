@@ -62,6 +62,11 @@ const (
 	MaxRecordBytes = 16 << 20
 	// MaxAppendRecords is the most records that one append may carry.
 	MaxAppendRecords = 1 << 14
+	// MaxAppendBytes is the most that one append may carry in records and blobs
+	// together, and the largest snapshot.
+	MaxAppendBytes = 64 << 20
+	// MaxBlobKey is the longest key of a blob, in bytes.
+	MaxBlobKey = 1024
 )
 
 // A Batch names one append for ever, so that its writer can recognise it after
@@ -134,10 +139,11 @@ type Snapshot struct {
 
 // A Store holds many streams. All methods may be called concurrently.
 type Store interface {
-	// Append stores a and calls done exactly once, from any goroutine, when the
-	// outcome is known. It does not block on the disk. done must return quickly.
-	// Outcomes: nil (durable), ErrConflict, ErrUnknown, ErrInvalid, ErrClosed.
-	// The caller must not change a's slices afterwards.
+	// Append stores a and calls done exactly once, from any goroutine and perhaps
+	// before Append returns, when the outcome is known. It does not block on the
+	// disk. done must return quickly. Outcomes: nil (durable), ErrConflict,
+	// ErrUnknown, ErrInvalid, ErrClosed, and ErrCorrupt (the stream's head cannot
+	// be read; nothing was stored). The caller must not change a's slices afterwards.
 	Append(a Append, done func(error))
 
 	// Find reports the stream's head and whether batch is in it. A store need
@@ -149,19 +155,24 @@ type Store interface {
 	// a Rebase the first one is the base. It sees what was durable when it
 	// began, may be stopped at any time and holds no lock while the caller
 	// works. It ends after the first error (ErrUnavailable, ErrCorrupt, ErrClosed).
+	// A Rebase or Delete that takes away what Read has not yielded yet may end it
+	// with ErrUnavailable; what it has yielded stands, and a new Read sees the rest.
 	Read(ctx context.Context, stream string, from uint64) iter.Seq2[Record, error]
 
 	// Rebase replaces all records up to and including upto by base, which gets
 	// the number upto. Records above upto stay. Durable on return. A second
-	// call with the same upto replaces the base. ErrConflict if upto is above
-	// the head or below an existing base. Blobs whose keys are not in keepBlobs
-	// are dropped.
+	// call with the same upto replaces the base. ErrConflict if there is no record
+	// upto: it is above the head, below an existing base, or was deleted. Blobs
+	// whose keys are not in keepBlobs are dropped. Last and Wake stay. It may end
+	// with ErrUnknown, as an append may; to call it again is right then.
 	Rebase(ctx context.Context, stream string, upto uint64, base []byte, keepBlobs []string) error
 
 	// Due yields the streams whose wake is not Never and not after t, earliest first.
 	Due(ctx context.Context, t Wake) iter.Seq2[Info, error]
 
-	// SaveSnapshot replaces the stream's snapshot, without any promise of durability.
+	// SaveSnapshot replaces the stream's snapshot, without any promise of
+	// durability. ErrNotFound if the stream does not exist or is deleted,
+	// ErrInvalid if s.Seq is above its head.
 	SaveSnapshot(ctx context.Context, stream string, s Snapshot) error
 	// LoadSnapshot returns the stream's snapshot if there is one.
 	LoadSnapshot(ctx context.Context, stream string) (s Snapshot, ok bool, err error)
@@ -170,8 +181,10 @@ type Store interface {
 	Blob(ctx context.Context, stream, key string) ([]byte, error)
 
 	// Delete removes the stream's records, snapshot, blobs and wake for good, if
-	// its head is still expected (else ErrConflict). A tombstone keeps the head.
-	// Deleting a deleted stream is no error. Durable on return.
+	// its head is still expected (else ErrConflict). A tombstone keeps the head and
+	// Last. Deleting a deleted stream is no error, nor is deleting one that never
+	// was (expected 0), which leaves nothing behind. Durable on return, else
+	// ErrUnknown as for Rebase.
 	Delete(ctx context.Context, stream string, expected uint64) error
 
 	// List returns up to limit streams whose names start with prefix, in the

@@ -16,11 +16,30 @@ import (
 //
 // The sequence ends after a FinishPart, or with an error as its last element.
 // It stops reading from the provider (and closes the connection) when ctx is
-// done or the caller breaks off. No goroutine is left behind.
+// done or the caller breaks off. No goroutine is left behind. When ctx ended
+// the answer, the error wraps context.Cause(ctx) and is no *Error.
 type Model interface {
 	// Name tells provider and model, such as "openai/gpt-5": for logs and pages.
 	Name() string
 	Stream(ctx context.Context, r Request) iter.Seq2[Part, error]
+}
+
+// A Prefiller is a Model that knows whether it can go on where an assistant
+// message breaks off. If a request's last message is an assistant message, the
+// answer of a model that can holds only what comes after it.
+//
+// A model that wraps another one must pass this on.
+type Prefiller interface {
+	Model
+	Prefill() bool
+}
+
+// Prefills tells whether a request to m may end with an assistant message. A
+// model that says nothing about it is taken to refuse: whoever wants to continue
+// a partial answer then has to ask for it in a user message.
+func Prefills(m Model) bool {
+	p, ok := m.(Prefiller)
+	return ok && p.Prefill()
 }
 
 // A Request is one step of a turn.
@@ -46,7 +65,9 @@ const (
 )
 
 // A Message is one entry of the conversation as the model sees it. It marshals
-// to JSON and back without loss: step records keep it.
+// to JSON and back without loss, broken tool input and the exact bytes of
+// metadata included: step records keep it. (Text is UTF-8; what is not comes back
+// as U+FFFD. An empty slice or map comes back as nil.)
 type Message struct {
 	Role    Role      `json:"role"`
 	Content []Content `json:"content"`

@@ -486,7 +486,6 @@ type Event struct {
 	//	*Event_Deactivated
 	//	*Event_MessagesPut
 	//	*Event_MessagesRemoved
-	//	*Event_ContextSet
 	//	*Event_TurnAccepted
 	//	*Event_TurnStarted
 	//	*Event_TurnEnded
@@ -504,6 +503,7 @@ type Event struct {
 	//	*Event_DeliveryDone
 	//	*Event_DeliveryFailed
 	//	*Event_DeliveryDropped
+	//	*Event_DeliveryStarted
 	//	*Event_Base
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -605,15 +605,6 @@ func (x *Event) GetMessagesRemoved() *MessagesRemoved {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_MessagesRemoved); ok {
 			return x.MessagesRemoved
-		}
-	}
-	return nil
-}
-
-func (x *Event) GetContextSet() *ContextSet {
-	if x != nil {
-		if x, ok := x.Kind.(*Event_ContextSet); ok {
-			return x.ContextSet
 		}
 	}
 	return nil
@@ -772,6 +763,15 @@ func (x *Event) GetDeliveryDropped() *DeliveryDropped {
 	return nil
 }
 
+func (x *Event) GetDeliveryStarted() *DeliveryStarted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_DeliveryStarted); ok {
+			return x.DeliveryStarted
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetBase() *Base {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_Base); ok {
@@ -811,10 +811,6 @@ type Event_MessagesPut struct {
 
 type Event_MessagesRemoved struct {
 	MessagesRemoved *MessagesRemoved `protobuf:"bytes,21,opt,name=messages_removed,json=messagesRemoved,proto3,oneof"`
-}
-
-type Event_ContextSet struct {
-	ContextSet *ContextSet `protobuf:"bytes,24,opt,name=context_set,json=contextSet,proto3,oneof"`
 }
 
 type Event_TurnAccepted struct {
@@ -885,6 +881,10 @@ type Event_DeliveryDropped struct {
 	DeliveryDropped *DeliveryDropped `protobuf:"bytes,173,opt,name=delivery_dropped,json=deliveryDropped,proto3,oneof"`
 }
 
+type Event_DeliveryStarted struct {
+	DeliveryStarted *DeliveryStarted `protobuf:"bytes,174,opt,name=delivery_started,json=deliveryStarted,proto3,oneof"`
+}
+
 type Event_Base struct {
 	Base *Base `protobuf:"bytes,1000,opt,name=base,proto3,oneof"`
 }
@@ -902,8 +902,6 @@ func (*Event_Deactivated) isEvent_Kind() {}
 func (*Event_MessagesPut) isEvent_Kind() {}
 
 func (*Event_MessagesRemoved) isEvent_Kind() {}
-
-func (*Event_ContextSet) isEvent_Kind() {}
 
 func (*Event_TurnAccepted) isEvent_Kind() {}
 
@@ -938,6 +936,8 @@ func (*Event_DeliveryDone) isEvent_Kind() {}
 func (*Event_DeliveryFailed) isEvent_Kind() {}
 
 func (*Event_DeliveryDropped) isEvent_Kind() {}
+
+func (*Event_DeliveryStarted) isEvent_Kind() {}
 
 func (*Event_Base) isEvent_Kind() {}
 
@@ -1209,7 +1209,10 @@ func (x *AgentDeleted) GetReason() string {
 type MessagesPut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Each replaces the message of its id in place, or is appended.
-	Messages      []*StoredMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	Messages []*StoredMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// A client has written them: what the model had said of a replaced answer no
+	// longer counts.
+	ByClient      bool `protobuf:"varint,2,opt,name=by_client,json=byClient,proto3" json:"by_client,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1249,6 +1252,13 @@ func (x *MessagesPut) GetMessages() []*StoredMessage {
 		return x.Messages
 	}
 	return nil
+}
+
+func (x *MessagesPut) GetByClient() bool {
+	if x != nil {
+		return x.ByClient
+	}
+	return false
 }
 
 type StoredMessage struct {
@@ -1363,59 +1373,6 @@ func (x *MessagesRemoved) GetReason() RemovalReason {
 	return RemovalReason_REMOVAL_REASON_UNSPECIFIED
 }
 
-// ContextSet is what turns without a client request of their own run with.
-type ContextSet struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	BodyJson        []byte                 `protobuf:"bytes,1,opt,name=body_json,json=bodyJson,proto3" json:"body_json,omitempty"`                        // empty: none
-	ClientToolsJson []byte                 `protobuf:"bytes,2,opt,name=client_tools_json,json=clientToolsJson,proto3" json:"client_tools_json,omitempty"` // empty: none
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *ContextSet) Reset() {
-	*x = ContextSet{}
-	mi := &file_journal_v1_journal_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ContextSet) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ContextSet) ProtoMessage() {}
-
-func (x *ContextSet) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ContextSet.ProtoReflect.Descriptor instead.
-func (*ContextSet) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *ContextSet) GetBodyJson() []byte {
-	if x != nil {
-		return x.BodyJson
-	}
-	return nil
-}
-
-func (x *ContextSet) GetClientToolsJson() []byte {
-	if x != nil {
-		return x.ClientToolsJson
-	}
-	return nil
-}
-
 type TurnAccepted struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Turn             uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1429,13 +1386,14 @@ type TurnAccepted struct {
 	ContinuesMessage bool                   `protobuf:"varint,9,opt,name=continues_message,json=continuesMessage,proto3" json:"continues_message,omitempty"` // the message exists already and is extended
 	Front            bool                   `protobuf:"varint,10,opt,name=front,proto3" json:"front,omitempty"`                                              // runs before what is queued
 	ContinuesTurn    uint64                 `protobuf:"varint,11,opt,name=continues_turn,json=continuesTurn,proto3" json:"continues_turn,omitempty"`         // recovery: the turn that was cut off
+	UntilMs          int64                  `protobuf:"varint,12,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`                           // does not start before; 0: at once
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TurnAccepted) Reset() {
 	*x = TurnAccepted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[11]
+	mi := &file_journal_v1_journal_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1405,7 @@ func (x *TurnAccepted) String() string {
 func (*TurnAccepted) ProtoMessage() {}
 
 func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[11]
+	mi := &file_journal_v1_journal_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1418,7 @@ func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAccepted.ProtoReflect.Descriptor instead.
 func (*TurnAccepted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{11}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TurnAccepted) GetTurn() uint64 {
@@ -1540,6 +1498,13 @@ func (x *TurnAccepted) GetContinuesTurn() uint64 {
 	return 0
 }
 
+func (x *TurnAccepted) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
 type TurnStarted struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Turn    uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1554,7 +1519,7 @@ type TurnStarted struct {
 
 func (x *TurnStarted) Reset() {
 	*x = TurnStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1531,7 @@ func (x *TurnStarted) String() string {
 func (*TurnStarted) ProtoMessage() {}
 
 func (x *TurnStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1544,7 @@ func (x *TurnStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnStarted.ProtoReflect.Descriptor instead.
 func (*TurnStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TurnStarted) GetTurn() uint64 {
@@ -1624,7 +1589,7 @@ type TurnEnded struct {
 
 func (x *TurnEnded) Reset() {
 	*x = TurnEnded{}
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1601,7 @@ func (x *TurnEnded) String() string {
 func (*TurnEnded) ProtoMessage() {}
 
 func (x *TurnEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1614,7 @@ func (x *TurnEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEnded.ProtoReflect.Descriptor instead.
 func (*TurnEnded) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TurnEnded) GetTurn() uint64 {
@@ -1705,7 +1670,7 @@ type StepStarted struct {
 
 func (x *StepStarted) Reset() {
 	*x = StepStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1682,7 @@ func (x *StepStarted) String() string {
 func (*StepStarted) ProtoMessage() {}
 
 func (x *StepStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1695,7 @@ func (x *StepStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStarted.ProtoReflect.Descriptor instead.
 func (*StepStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StepStarted) GetTurn() uint64 {
@@ -1768,7 +1733,7 @@ type StepFinished struct {
 
 func (x *StepFinished) Reset() {
 	*x = StepFinished{}
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1745,7 @@ func (x *StepFinished) String() string {
 func (*StepFinished) ProtoMessage() {}
 
 func (x *StepFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1758,7 @@ func (x *StepFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFinished.ProtoReflect.Descriptor instead.
 func (*StepFinished) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StepFinished) GetTurn() uint64 {
@@ -1851,7 +1816,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +1828,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +1841,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Usage) GetInput() int64 {
@@ -1922,13 +1887,14 @@ type StepFailed struct {
 	Cause         string                 `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	Text          string                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`                               // for operators
 	RetryAtMs     int64                  `protobuf:"varint,6,opt,name=retry_at_ms,json=retryAtMs,proto3" json:"retry_at_ms,omitempty"` // 0: not tried again
+	Failures      uint32                 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`                      // in a row that added nothing to the answer
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepFailed) Reset() {
 	*x = StepFailed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +1906,7 @@ func (x *StepFailed) String() string {
 func (*StepFailed) ProtoMessage() {}
 
 func (x *StepFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +1919,7 @@ func (x *StepFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFailed.ProtoReflect.Descriptor instead.
 func (*StepFailed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StepFailed) GetTurn() uint64 {
@@ -1998,6 +1964,13 @@ func (x *StepFailed) GetRetryAtMs() int64 {
 	return 0
 }
 
+func (x *StepFailed) GetFailures() uint32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
 type StreamOpened struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -2007,7 +1980,7 @@ type StreamOpened struct {
 
 func (x *StreamOpened) Reset() {
 	*x = StreamOpened{}
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2019,7 +1992,7 @@ func (x *StreamOpened) String() string {
 func (*StreamOpened) ProtoMessage() {}
 
 func (x *StreamOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2032,7 +2005,7 @@ func (x *StreamOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamOpened.ProtoReflect.Descriptor instead.
 func (*StreamOpened) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StreamOpened) GetTurn() uint64 {
@@ -2054,7 +2027,7 @@ type ChunksKept struct {
 
 func (x *ChunksKept) Reset() {
 	*x = ChunksKept{}
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2039,7 @@ func (x *ChunksKept) String() string {
 func (*ChunksKept) ProtoMessage() {}
 
 func (x *ChunksKept) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2052,7 @@ func (x *ChunksKept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunksKept.ProtoReflect.Descriptor instead.
 func (*ChunksKept) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ChunksKept) GetFirst() uint64 {
@@ -2110,7 +2083,7 @@ type ChunkRun struct {
 
 func (x *ChunkRun) Reset() {
 	*x = ChunkRun{}
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2122,7 +2095,7 @@ func (x *ChunkRun) String() string {
 func (*ChunkRun) ProtoMessage() {}
 
 func (x *ChunkRun) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2135,7 +2108,7 @@ func (x *ChunkRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkRun.ProtoReflect.Descriptor instead.
 func (*ChunkRun) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChunkRun) GetBody() []byte {
@@ -2183,7 +2156,7 @@ type PositionsReserved struct {
 
 func (x *PositionsReserved) Reset() {
 	*x = PositionsReserved{}
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2168,7 @@ func (x *PositionsReserved) String() string {
 func (*PositionsReserved) ProtoMessage() {}
 
 func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2181,7 @@ func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PositionsReserved.ProtoReflect.Descriptor instead.
 func (*PositionsReserved) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PositionsReserved) GetTurn() uint64 {
@@ -2234,7 +2207,7 @@ type StreamClosed struct {
 
 func (x *StreamClosed) Reset() {
 	*x = StreamClosed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2246,7 +2219,7 @@ func (x *StreamClosed) String() string {
 func (*StreamClosed) ProtoMessage() {}
 
 func (x *StreamClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2259,7 +2232,7 @@ func (x *StreamClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamClosed.ProtoReflect.Descriptor instead.
 func (*StreamClosed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamClosed) GetTurn() uint64 {
@@ -2279,7 +2252,7 @@ type RecoveryDetected struct {
 
 func (x *RecoveryDetected) Reset() {
 	*x = RecoveryDetected{}
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2291,7 +2264,7 @@ func (x *RecoveryDetected) String() string {
 func (*RecoveryDetected) ProtoMessage() {}
 
 func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2304,7 +2277,7 @@ func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDetected.ProtoReflect.Descriptor instead.
 func (*RecoveryDetected) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RecoveryDetected) GetTurn() uint64 {
@@ -2331,7 +2304,7 @@ type RecoveryDecided struct {
 
 func (x *RecoveryDecided) Reset() {
 	*x = RecoveryDecided{}
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2316,7 @@ func (x *RecoveryDecided) String() string {
 func (*RecoveryDecided) ProtoMessage() {}
 
 func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2329,7 @@ func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDecided.ProtoReflect.Descriptor instead.
 func (*RecoveryDecided) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecoveryDecided) GetTurn() uint64 {
@@ -2382,7 +2355,7 @@ type RecoverySettled struct {
 
 func (x *RecoverySettled) Reset() {
 	*x = RecoverySettled{}
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +2367,7 @@ func (x *RecoverySettled) String() string {
 func (*RecoverySettled) ProtoMessage() {}
 
 func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2407,7 +2380,7 @@ func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverySettled.ProtoReflect.Descriptor instead.
 func (*RecoverySettled) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecoverySettled) GetTurn() uint64 {
@@ -2428,7 +2401,7 @@ type DeliveryQueued struct {
 
 func (x *DeliveryQueued) Reset() {
 	*x = DeliveryQueued{}
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2413,7 @@ func (x *DeliveryQueued) String() string {
 func (*DeliveryQueued) ProtoMessage() {}
 
 func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2426,7 @@ func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryQueued.ProtoReflect.Descriptor instead.
 func (*DeliveryQueued) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeliveryQueued) GetId() uint64 {
@@ -2473,6 +2446,59 @@ func (x *DeliveryQueued) GetKind() DeliveryKind {
 func (x *DeliveryQueued) GetTurn() uint64 {
 	if x != nil {
 		return x.Turn
+	}
+	return 0
+}
+
+// DeliveryStarted begins another attempt.
+type DeliveryStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeliveryStarted) Reset() {
+	*x = DeliveryStarted{}
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeliveryStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeliveryStarted) ProtoMessage() {}
+
+func (x *DeliveryStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeliveryStarted.ProtoReflect.Descriptor instead.
+func (*DeliveryStarted) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *DeliveryStarted) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *DeliveryStarted) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
 	}
 	return 0
 }
@@ -2644,24 +2670,25 @@ func (x *DeliveryDropped) GetWhy() string {
 // Base replaces the records before it: what they added up to. Only written
 // while no turn is under way.
 type Base struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Class         string                 `protobuf:"bytes,2,opt,name=class,proto3" json:"class,omitempty"`
-	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	CreatedMs     int64                  `protobuf:"varint,4,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
-	Incarnation   uint64                 `protobuf:"varint,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
-	Generation    uint64                 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
-	Messages      []*StoredMessage       `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
-	Steps         []*StepRecord          `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
-	Context       *ContextSet            `protobuf:"bytes,9,opt,name=context,proto3" json:"context,omitempty"`
-	Accepted      []*AcceptedKey         `protobuf:"bytes,10,rep,name=accepted,proto3" json:"accepted,omitempty"`
-	Ended         []*EndedRequest        `protobuf:"bytes,11,rep,name=ended,proto3" json:"ended,omitempty"`
-	Failed        *EndedRequest          `protobuf:"bytes,12,opt,name=failed,proto3" json:"failed,omitempty"`
-	LastTurn      uint64                 `protobuf:"varint,13,opt,name=last_turn,json=lastTurn,proto3" json:"last_turn,omitempty"`
-	Deliveries    []*DeliveryEntry       `protobuf:"bytes,14,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
-	Rested        bool                   `protobuf:"varint,15,opt,name=rested,proto3" json:"rested,omitempty"` // the incarnation had said goodbye
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Version         uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Class           string                 `protobuf:"bytes,2,opt,name=class,proto3" json:"class,omitempty"`
+	Name            string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	CreatedMs       int64                  `protobuf:"varint,4,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	Incarnation     uint64                 `protobuf:"varint,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Generation      uint64                 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Messages        []*StoredMessage       `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
+	Steps           []*StepRecord          `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
+	BodyJson        []byte                 `protobuf:"bytes,9,opt,name=body_json,json=bodyJson,proto3" json:"body_json,omitempty"` // what turns without a client request run with
+	ClientToolsJson []byte                 `protobuf:"bytes,16,opt,name=client_tools_json,json=clientToolsJson,proto3" json:"client_tools_json,omitempty"`
+	Accepted        []*AcceptedKey         `protobuf:"bytes,10,rep,name=accepted,proto3" json:"accepted,omitempty"`
+	Ended           []*EndedRequest        `protobuf:"bytes,11,rep,name=ended,proto3" json:"ended,omitempty"`
+	Failed          *EndedRequest          `protobuf:"bytes,12,opt,name=failed,proto3" json:"failed,omitempty"`
+	LastTurn        uint64                 `protobuf:"varint,13,opt,name=last_turn,json=lastTurn,proto3" json:"last_turn,omitempty"`
+	Deliveries      []*DeliveryEntry       `protobuf:"bytes,14,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	Rested          bool                   `protobuf:"varint,15,opt,name=rested,proto3" json:"rested,omitempty"` // the incarnation had said goodbye
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Base) Reset() {
@@ -2750,9 +2777,16 @@ func (x *Base) GetSteps() []*StepRecord {
 	return nil
 }
 
-func (x *Base) GetContext() *ContextSet {
+func (x *Base) GetBodyJson() []byte {
 	if x != nil {
-		return x.Context
+		return x.BodyJson
+	}
+	return nil
+}
+
+func (x *Base) GetClientToolsJson() []byte {
+	if x != nil {
+		return x.ClientToolsJson
 	}
 	return nil
 }
@@ -2852,15 +2886,18 @@ func (x *AcceptedKey) GetTurn() uint64 {
 }
 
 type EndedRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
-	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	Outcome       TurnOutcome            `protobuf:"varint,3,opt,name=outcome,proto3,enum=journal.v1.TurnOutcome" json:"outcome,omitempty"`
-	Text          string                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	InBand        bool                   `protobuf:"varint,5,opt,name=in_band,json=inBand,proto3" json:"in_band,omitempty"`
-	Continuation  bool                   `protobuf:"varint,6,opt,name=continuation,proto3" json:"continuation,omitempty"`
-	OriginIds     []string               `protobuf:"bytes,7,rep,name=origin_ids,json=originIds,proto3" json:"origin_ids,omitempty"`
-	MessageId     string                 `protobuf:"bytes,8,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// no_response, as in TurnEnded.
+	NoResponse    bool        `protobuf:"varint,9,opt,name=no_response,json=noResponse,proto3" json:"no_response,omitempty"`
+	Generation    uint64      `protobuf:"varint,10,opt,name=generation,proto3" json:"generation,omitempty"`
+	Turn          uint64      `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
+	RequestId     string      `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	Outcome       TurnOutcome `protobuf:"varint,3,opt,name=outcome,proto3,enum=journal.v1.TurnOutcome" json:"outcome,omitempty"`
+	Text          string      `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	InBand        bool        `protobuf:"varint,5,opt,name=in_band,json=inBand,proto3" json:"in_band,omitempty"`
+	Continuation  bool        `protobuf:"varint,6,opt,name=continuation,proto3" json:"continuation,omitempty"`
+	OriginIds     []string    `protobuf:"bytes,7,rep,name=origin_ids,json=originIds,proto3" json:"origin_ids,omitempty"`
+	MessageId     string      `protobuf:"bytes,8,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2893,6 +2930,20 @@ func (x *EndedRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use EndedRequest.ProtoReflect.Descriptor instead.
 func (*EndedRequest) Descriptor() ([]byte, []int) {
 	return file_journal_v1_journal_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *EndedRequest) GetNoResponse() bool {
+	if x != nil {
+		return x.NoResponse
+	}
+	return false
+}
+
+func (x *EndedRequest) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
 }
 
 func (x *EndedRequest) GetTurn() uint64 {
@@ -3089,7 +3140,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\x04R\x05batch\x12'\n" +
-	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\x9e\r\n" +
+	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\xae\r\n" +
 	"\x05Event\x12?\n" +
 	"\ragent_created\x18\x01 \x01(\v2\x18.journal.v1.AgentCreatedH\x00R\fagentCreated\x125\n" +
 	"\tactivated\x18\x02 \x01(\v2\x15.journal.v1.ActivatedH\x00R\tactivated\x12/\n" +
@@ -3097,9 +3148,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\ragent_deleted\x18\x04 \x01(\v2\x18.journal.v1.AgentDeletedH\x00R\fagentDeleted\x12;\n" +
 	"\vdeactivated\x18\x05 \x01(\v2\x17.journal.v1.DeactivatedH\x00R\vdeactivated\x12<\n" +
 	"\fmessages_put\x18\x14 \x01(\v2\x17.journal.v1.MessagesPutH\x00R\vmessagesPut\x12H\n" +
-	"\x10messages_removed\x18\x15 \x01(\v2\x1b.journal.v1.MessagesRemovedH\x00R\x0fmessagesRemoved\x129\n" +
-	"\vcontext_set\x18\x18 \x01(\v2\x16.journal.v1.ContextSetH\x00R\n" +
-	"contextSet\x12?\n" +
+	"\x10messages_removed\x18\x15 \x01(\v2\x1b.journal.v1.MessagesRemovedH\x00R\x0fmessagesRemoved\x12?\n" +
 	"\rturn_accepted\x18( \x01(\v2\x18.journal.v1.TurnAcceptedH\x00R\fturnAccepted\x12<\n" +
 	"\fturn_started\x18) \x01(\v2\x17.journal.v1.TurnStartedH\x00R\vturnStarted\x126\n" +
 	"\n" +
@@ -3119,7 +3168,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x0fdelivery_queued\x18\xaa\x01 \x01(\v2\x1a.journal.v1.DeliveryQueuedH\x00R\x0edeliveryQueued\x12@\n" +
 	"\rdelivery_done\x18\xab\x01 \x01(\v2\x18.journal.v1.DeliveryDoneH\x00R\fdeliveryDone\x12F\n" +
 	"\x0fdelivery_failed\x18\xac\x01 \x01(\v2\x1a.journal.v1.DeliveryFailedH\x00R\x0edeliveryFailed\x12I\n" +
-	"\x10delivery_dropped\x18\xad\x01 \x01(\v2\x1b.journal.v1.DeliveryDroppedH\x00R\x0fdeliveryDropped\x12'\n" +
+	"\x10delivery_dropped\x18\xad\x01 \x01(\v2\x1b.journal.v1.DeliveryDroppedH\x00R\x0fdeliveryDropped\x12I\n" +
+	"\x10delivery_started\x18\xae\x01 \x01(\v2\x1b.journal.v1.DeliveryStartedH\x00R\x0fdeliveryStarted\x12'\n" +
 	"\x04base\x18\xe8\a \x01(\v2\x10.journal.v1.BaseH\x00R\x04baseB\x06\n" +
 	"\x04kind\"W\n" +
 	"\fAgentCreated\x12\x14\n" +
@@ -3139,20 +3189,17 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"generation\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"&\n" +
 	"\fAgentDeleted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"D\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"a\n" +
 	"\vMessagesPut\x125\n" +
-	"\bmessages\x18\x01 \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\"G\n" +
+	"\bmessages\x18\x01 \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\x12\x1b\n" +
+	"\tby_client\x18\x02 \x01(\bR\bbyClient\"G\n" +
 	"\rStoredMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\"V\n" +
 	"\x0fMessagesRemoved\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x121\n" +
-	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"U\n" +
-	"\n" +
-	"ContextSet\x12\x1b\n" +
-	"\tbody_json\x18\x01 \x01(\fR\bbodyJson\x12*\n" +
-	"\x11client_tools_json\x18\x02 \x01(\fR\x0fclientToolsJson\"\xfc\x02\n" +
+	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\x97\x03\n" +
 	"\fTurnAccepted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x1d\n" +
 	"\n" +
@@ -3170,7 +3217,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x11continues_message\x18\t \x01(\bR\x10continuesMessage\x12\x14\n" +
 	"\x05front\x18\n" +
 	" \x01(\bR\x05front\x12%\n" +
-	"\x0econtinues_turn\x18\v \x01(\x04R\rcontinuesTurn\"m\n" +
+	"\x0econtinues_turn\x18\v \x01(\x04R\rcontinuesTurn\x12\x19\n" +
+	"\buntil_ms\x18\f \x01(\x03R\auntilMs\"m\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -3203,7 +3251,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"cache_read\x18\x04 \x01(\x03R\tcacheRead\x12\x1f\n" +
 	"\vcache_write\x18\x05 \x01(\x03R\n" +
-	"cacheWrite\"\x98\x01\n" +
+	"cacheWrite\"\xb4\x01\n" +
 	"\n" +
 	"StepFailed\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
@@ -3211,7 +3259,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x14\n" +
 	"\x05cause\x18\x04 \x01(\tR\x05cause\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12\x1e\n" +
-	"\vretry_at_ms\x18\x06 \x01(\x03R\tretryAtMs\"\"\n" +
+	"\vretry_at_ms\x18\x06 \x01(\x03R\tretryAtMs\x12\x1a\n" +
+	"\bfailures\x18\a \x01(\rR\bfailures\"\"\n" +
 	"\fStreamOpened\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\"L\n" +
 	"\n" +
@@ -3240,7 +3289,10 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x0eDeliveryQueued\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x18.journal.v1.DeliveryKindR\x04kind\x12\x12\n" +
-	"\x04turn\x18\x03 \x01(\x04R\x04turn\"\x1e\n" +
+	"\x04turn\x18\x03 \x01(\x04R\x04turn\";\n" +
+	"\x0fDeliveryStarted\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\x1e\n" +
 	"\fDeliveryDone\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"i\n" +
 	"\x0eDeliveryFailed\x12\x0e\n" +
@@ -3250,7 +3302,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\anext_ms\x18\x04 \x01(\x03R\x06nextMs\"3\n" +
 	"\x0fDeliveryDropped\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\xc9\x04\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\xe0\x04\n" +
 	"\x04Base\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x14\n" +
 	"\x05class\x18\x02 \x01(\tR\x05class\x12\x12\n" +
@@ -3262,8 +3314,9 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"generation\x18\x06 \x01(\x04R\n" +
 	"generation\x125\n" +
 	"\bmessages\x18\a \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\x12,\n" +
-	"\x05steps\x18\b \x03(\v2\x16.journal.v1.StepRecordR\x05steps\x120\n" +
-	"\acontext\x18\t \x01(\v2\x16.journal.v1.ContextSetR\acontext\x123\n" +
+	"\x05steps\x18\b \x03(\v2\x16.journal.v1.StepRecordR\x05steps\x12\x1b\n" +
+	"\tbody_json\x18\t \x01(\fR\bbodyJson\x12*\n" +
+	"\x11client_tools_json\x18\x10 \x01(\fR\x0fclientToolsJson\x123\n" +
 	"\baccepted\x18\n" +
 	" \x03(\v2\x17.journal.v1.AcceptedKeyR\baccepted\x12.\n" +
 	"\x05ended\x18\v \x03(\v2\x18.journal.v1.EndedRequestR\x05ended\x120\n" +
@@ -3275,8 +3328,14 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x06rested\x18\x0f \x01(\bR\x06rested\"3\n" +
 	"\vAcceptedKey\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
-	"\x04turn\x18\x02 \x01(\x04R\x04turn\"\x83\x02\n" +
-	"\fEndedRequest\x12\x12\n" +
+	"\x04turn\x18\x02 \x01(\x04R\x04turn\"\xc4\x02\n" +
+	"\fEndedRequest\x12\x1f\n" +
+	"\vno_response\x18\t \x01(\bR\n" +
+	"noResponse\x12\x1e\n" +
+	"\n" +
+	"generation\x18\n" +
+	" \x01(\x04R\n" +
+	"generation\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tR\trequestId\x121\n" +
@@ -3370,23 +3429,23 @@ var file_journal_v1_journal_proto_goTypes = []any{
 	(*MessagesPut)(nil),       // 14: journal.v1.MessagesPut
 	(*StoredMessage)(nil),     // 15: journal.v1.StoredMessage
 	(*MessagesRemoved)(nil),   // 16: journal.v1.MessagesRemoved
-	(*ContextSet)(nil),        // 17: journal.v1.ContextSet
-	(*TurnAccepted)(nil),      // 18: journal.v1.TurnAccepted
-	(*TurnStarted)(nil),       // 19: journal.v1.TurnStarted
-	(*TurnEnded)(nil),         // 20: journal.v1.TurnEnded
-	(*StepStarted)(nil),       // 21: journal.v1.StepStarted
-	(*StepFinished)(nil),      // 22: journal.v1.StepFinished
-	(*Usage)(nil),             // 23: journal.v1.Usage
-	(*StepFailed)(nil),        // 24: journal.v1.StepFailed
-	(*StreamOpened)(nil),      // 25: journal.v1.StreamOpened
-	(*ChunksKept)(nil),        // 26: journal.v1.ChunksKept
-	(*ChunkRun)(nil),          // 27: journal.v1.ChunkRun
-	(*PositionsReserved)(nil), // 28: journal.v1.PositionsReserved
-	(*StreamClosed)(nil),      // 29: journal.v1.StreamClosed
-	(*RecoveryDetected)(nil),  // 30: journal.v1.RecoveryDetected
-	(*RecoveryDecided)(nil),   // 31: journal.v1.RecoveryDecided
-	(*RecoverySettled)(nil),   // 32: journal.v1.RecoverySettled
-	(*DeliveryQueued)(nil),    // 33: journal.v1.DeliveryQueued
+	(*TurnAccepted)(nil),      // 17: journal.v1.TurnAccepted
+	(*TurnStarted)(nil),       // 18: journal.v1.TurnStarted
+	(*TurnEnded)(nil),         // 19: journal.v1.TurnEnded
+	(*StepStarted)(nil),       // 20: journal.v1.StepStarted
+	(*StepFinished)(nil),      // 21: journal.v1.StepFinished
+	(*Usage)(nil),             // 22: journal.v1.Usage
+	(*StepFailed)(nil),        // 23: journal.v1.StepFailed
+	(*StreamOpened)(nil),      // 24: journal.v1.StreamOpened
+	(*ChunksKept)(nil),        // 25: journal.v1.ChunksKept
+	(*ChunkRun)(nil),          // 26: journal.v1.ChunkRun
+	(*PositionsReserved)(nil), // 27: journal.v1.PositionsReserved
+	(*StreamClosed)(nil),      // 28: journal.v1.StreamClosed
+	(*RecoveryDetected)(nil),  // 29: journal.v1.RecoveryDetected
+	(*RecoveryDecided)(nil),   // 30: journal.v1.RecoveryDecided
+	(*RecoverySettled)(nil),   // 31: journal.v1.RecoverySettled
+	(*DeliveryQueued)(nil),    // 32: journal.v1.DeliveryQueued
+	(*DeliveryStarted)(nil),   // 33: journal.v1.DeliveryStarted
 	(*DeliveryDone)(nil),      // 34: journal.v1.DeliveryDone
 	(*DeliveryFailed)(nil),    // 35: journal.v1.DeliveryFailed
 	(*DeliveryDropped)(nil),   // 36: journal.v1.DeliveryDropped
@@ -3405,50 +3464,49 @@ var file_journal_v1_journal_proto_depIdxs = []int32{
 	11, // 5: journal.v1.Event.deactivated:type_name -> journal.v1.Deactivated
 	14, // 6: journal.v1.Event.messages_put:type_name -> journal.v1.MessagesPut
 	16, // 7: journal.v1.Event.messages_removed:type_name -> journal.v1.MessagesRemoved
-	17, // 8: journal.v1.Event.context_set:type_name -> journal.v1.ContextSet
-	18, // 9: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
-	19, // 10: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
-	20, // 11: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
-	21, // 12: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
-	22, // 13: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
-	24, // 14: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
-	25, // 15: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
-	26, // 16: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
-	28, // 17: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
-	29, // 18: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
-	30, // 19: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
-	31, // 20: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
-	32, // 21: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
-	33, // 22: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
-	34, // 23: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
-	35, // 24: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
-	36, // 25: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
+	17, // 8: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
+	18, // 9: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
+	19, // 10: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
+	20, // 11: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
+	21, // 12: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
+	23, // 13: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
+	24, // 14: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
+	25, // 15: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
+	27, // 16: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
+	28, // 17: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
+	29, // 18: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
+	30, // 19: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
+	31, // 20: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
+	32, // 21: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
+	34, // 22: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
+	35, // 23: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
+	36, // 24: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
+	33, // 25: journal.v1.Event.delivery_started:type_name -> journal.v1.DeliveryStarted
 	37, // 26: journal.v1.Event.base:type_name -> journal.v1.Base
 	0,  // 27: journal.v1.Activated.cause:type_name -> journal.v1.ActivationCause
 	15, // 28: journal.v1.MessagesPut.messages:type_name -> journal.v1.StoredMessage
 	1,  // 29: journal.v1.MessagesRemoved.reason:type_name -> journal.v1.RemovalReason
 	2,  // 30: journal.v1.TurnAccepted.kind:type_name -> journal.v1.TurnKind
 	3,  // 31: journal.v1.TurnEnded.outcome:type_name -> journal.v1.TurnOutcome
-	23, // 32: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
-	27, // 33: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
+	22, // 32: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
+	26, // 33: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
 	4,  // 34: journal.v1.ChunkRun.kind:type_name -> journal.v1.DeltaKind
 	5,  // 35: journal.v1.RecoveryDecided.decision:type_name -> journal.v1.RecoveryDecision
 	6,  // 36: journal.v1.DeliveryQueued.kind:type_name -> journal.v1.DeliveryKind
 	15, // 37: journal.v1.Base.messages:type_name -> journal.v1.StoredMessage
 	40, // 38: journal.v1.Base.steps:type_name -> journal.v1.StepRecord
-	17, // 39: journal.v1.Base.context:type_name -> journal.v1.ContextSet
-	38, // 40: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
-	39, // 41: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
-	39, // 42: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
-	41, // 43: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
-	3,  // 44: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
-	6,  // 45: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
-	39, // 46: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	38, // 39: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
+	39, // 40: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
+	39, // 41: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
+	41, // 42: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
+	3,  // 43: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
+	6,  // 44: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
+	39, // 45: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_journal_v1_journal_proto_init() }
@@ -3464,7 +3522,6 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_Deactivated)(nil),
 		(*Event_MessagesPut)(nil),
 		(*Event_MessagesRemoved)(nil),
-		(*Event_ContextSet)(nil),
 		(*Event_TurnAccepted)(nil),
 		(*Event_TurnStarted)(nil),
 		(*Event_TurnEnded)(nil),
@@ -3482,6 +3539,7 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_DeliveryDone)(nil),
 		(*Event_DeliveryFailed)(nil),
 		(*Event_DeliveryDropped)(nil),
+		(*Event_DeliveryStarted)(nil),
 		(*Event_Base)(nil),
 	}
 	type x struct{}

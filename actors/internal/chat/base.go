@@ -1,0 +1,85 @@
+package chat
+
+import (
+	"slices"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+)
+
+// baseVersion rises when the meaning of a Base changes.
+const baseVersion = 1
+
+// CanRebase reports whether the state can be written as a base: nothing is
+// under way and everything that a later turn may need is in it.
+func (s *State) CanRebase() bool { return s.Ledger.Created && len(s.Turns.Queue) == 0 }
+
+// Base returns the event that may replace all records up to Version.
+func (s *State) Base() Event {
+	l, tr := &s.Ledger, &s.Transcript
+	b := &pb.Base{
+		Version: baseVersion, Class: l.Class, Name: l.Name, CreatedMs: l.CreatedMS, Incarnation: l.Incarnation, Rested: l.Rested,
+		Generation: l.Generation, BodyJson: tr.Body, ClientToolsJson: tr.ClientTools, LastTurn: s.Turns.Last,
+	}
+	for _, m := range tr.Messages {
+		b.Messages = append(b.Messages, &pb.StoredMessage{Id: m.ID, Role: m.Role, Json: m.JSON})
+		for _, content := range tr.Steps(m.ID) {
+			b.Steps = append(b.Steps, &pb.StepRecord{MessageId: m.ID, ContentJson: content})
+		}
+	}
+	for _, key := range l.Keys.order {
+		b.Accepted = append(b.Accepted, &pb.AcceptedKey{Key: key, Turn: l.Keys.turns[key]})
+	}
+	for i := range l.Recent {
+		b.Ended = append(b.Ended, l.Recent[i].proto())
+	}
+	if l.Failed != nil {
+		b.Failed = l.Failed.proto()
+	}
+	for _, d := range s.Outbox.Entries {
+		b.Deliveries = append(b.Deliveries, &pb.DeliveryEntry{Id: d.ID, Kind: d.Kind, Attempts: d.Attempt, NextMs: d.RetryAt, Ended: d.Ended.proto()})
+	}
+	return event(b)
+}
+
+func (s *State) applyBase(b *pb.Base) {
+	*s = State{Version: s.Version}
+	s.Ledger = Ledger{
+		Class: b.GetClass(), Name: b.GetName(), CreatedMS: b.GetCreatedMs(), Created: true, Incarnation: b.GetIncarnation(),
+		Rested: b.GetRested(), Generation: b.GetGeneration(),
+	}
+	s.Transcript.Body, s.Transcript.ClientTools = b.GetBodyJson(), b.GetClientToolsJson()
+	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})
+	for _, step := range b.GetSteps() {
+		s.Transcript.addStep(step.GetMessageId(), step.GetContentJson())
+	}
+	for _, key := range b.GetAccepted() {
+		s.Ledger.Keys.add(key.GetKey(), key.GetTurn())
+	}
+	for _, e := range b.GetEnded() {
+		s.Ledger.Recent = append(s.Ledger.Recent, endedFrom(e))
+	}
+	if f := b.GetFailed(); f != nil {
+		failed := endedFrom(f)
+		s.Ledger.Failed = &failed
+	}
+	s.Turns.Last = b.GetLastTurn()
+	for _, d := range b.GetDeliveries() {
+		s.Outbox.Entries = append(s.Outbox.Entries, Delivery{
+			ID: d.GetId(), Kind: d.GetKind(), Attempt: d.GetAttempts(), RetryAt: d.GetNextMs(), Ended: endedFrom(d.GetEnded()),
+		})
+	}
+}
+
+func (e *Ended) proto() *pb.EndedRequest {
+	return &pb.EndedRequest{
+		Turn: e.Turn, Generation: e.Generation, RequestId: e.Request, Outcome: e.Outcome, Text: e.Text, InBand: e.InBand, NoResponse: e.NoResponse,
+		Continuation: e.Continuation, OriginIds: slices.Clone(e.OriginIDs), MessageId: e.MessageID,
+	}
+}
+
+func endedFrom(e *pb.EndedRequest) Ended {
+	return Ended{
+		Turn: e.GetTurn(), Generation: e.GetGeneration(), Request: e.GetRequestId(), Outcome: e.GetOutcome(), Text: e.GetText(), InBand: e.GetInBand(),
+		NoResponse: e.GetNoResponse(), Continuation: e.GetContinuation(), OriginIDs: e.GetOriginIds(), MessageID: e.GetMessageId(),
+	}
+}

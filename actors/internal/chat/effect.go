@@ -1,0 +1,75 @@
+package chat
+
+import "fmt"
+
+// An Effect is work due outside the core. Key names it for ever; another
+// attempt has another key.
+//
+//sumtype:decl
+type Effect interface{ Key() string }
+
+type (
+	// CallModel runs one step of the model loop.
+	CallModel struct {
+		Turn    uint64
+		Step    uint32
+		Attempt uint32
+	}
+	// Handle runs the author's handler.
+	Handle struct {
+		Turn    uint64
+		Attempt uint32
+	}
+	// Deliver runs an author's hook from the outbox.
+	Deliver struct {
+		ID      uint64
+		Attempt uint32
+	}
+)
+
+func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
+func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
+func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }
+
+// A Wait is a time at which a TimerFired with its key is due. Until is in
+// milliseconds since the epoch; it was computed when the wait began and stored.
+type Wait struct {
+	Key   string
+	Until int64
+}
+
+// Outstanding names every effect whose outcome is not in the journal yet, and
+// every wait. It depends on s alone; the shell knows which it has started.
+func (s *State) Outstanding() (work []Effect, waits []Wait) {
+	if t := s.Turns.head(); t != nil {
+		e, w := s.turnDue(t)
+		if e != nil {
+			work = append(work, e)
+		}
+		if w.Key != "" {
+			waits = append(waits, w)
+		}
+	}
+	if e, w := s.Outbox.due(); e != nil {
+		work = append(work, e)
+	} else if w.Key != "" {
+		waits = append(waits, w)
+	}
+	return work, waits
+}
+
+// turnDue is the effect or the wait of the turn at the head of the queue.
+func (s *State) turnDue(t *Turn) (Effect, Wait) {
+	switch {
+	case t.CutOff:
+		return nil, Wait{} // Activate decides
+	case t.Status == Queued:
+		return nil, Wait{Key: t.waitKey(), Until: t.Until}
+	case s.Steps.Turn != t.ID:
+		return Handle{Turn: t.ID, Attempt: t.Attempt}, Wait{}
+	case s.Steps.RetryAt > 0:
+		return nil, Wait{Key: s.Steps.waitKey(), Until: s.Steps.RetryAt}
+	default:
+		return CallModel{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt}, Wait{}
+	}
+}

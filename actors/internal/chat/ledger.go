@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"slices"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+)
+
+const (
+	maxKeys   = 1000 // accepted keys that are remembered
+	maxRecent = 32   // ended requests that are remembered for late ACKs
+)
+
+// Ledger is who the agent is and what it has promised.
+type Ledger struct {
+	Class, Name string
+	CreatedMS   int64
+	Created     bool
+	Incarnation uint64 // the newest one that had work
+	Rested      bool   // that one has said goodbye
+	Generation  uint64 // raised by each clear
+	Deleted     bool
+
+	Keys   Keyring
+	Recent []Ended // oldest first; survives a clear
+	Failed *Ended  // remembered terminal error
+}
+
+// Ended is a request that is over.
+type Ended struct {
+	Turn         uint64
+	Generation   uint64
+	Request      string
+	Outcome      pb.TurnOutcome
+	Text         string
+	InBand       bool
+	NoResponse   bool
+	Continuation bool
+	OriginIDs    []string
+	MessageID    string
+}
+
+// Keyring remembers the last keys that were accepted, so that a repeat changes
+// nothing. Invariant: len(order) == len(turns) && len(order) <= maxKeys.
+type Keyring struct {
+	order []string
+	turns map[string]uint64
+}
+
+// Turn returns the turn that key was accepted for.
+func (k *Keyring) Turn(key string) (uint64, bool) {
+	turn, ok := k.turns[key]
+	return turn, ok
+}
+
+func (k *Keyring) add(key string, turn uint64) {
+	if key == "" {
+		return
+	}
+	if _, ok := k.turns[key]; ok {
+		return
+	}
+	if k.turns == nil {
+		k.turns = make(map[string]uint64)
+	}
+	if len(k.order) == maxKeys {
+		delete(k.turns, k.order[0])
+		k.order = append([]string(nil), k.order[1:]...)
+	}
+	k.order = append(k.order, key)
+	k.turns[key] = turn
+}
+
+// decideActivate begins an incarnation and decides what becomes of the turn
+// that an older one has left behind.
+func (c *Core) decideActivate(cmd Activate) []Event {
+	l := &c.State.Ledger
+	cause := pb.ActivationCause_ACTIVATION_CAUSE_CRASH
+	var events []Event
+	switch {
+	case !l.Created:
+		cause = pb.ActivationCause_ACTIVATION_CAUSE_FIRST
+		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: cmd.Name, CreatedMs: cmd.Now}))
+	case l.Rested:
+		cause = pb.ActivationCause_ACTIVATION_CAUSE_WAKE
+	}
+	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: cmd.Node, Cause: cause}))
+	return concat(events, c.recoverTurn(cmd, cause), c.recoverDelivery(cause))
+}
+
+func (c *Core) decideRest() []Event {
+	l := &c.State.Ledger
+	if !l.Created || l.Rested {
+		return nil
+	}
+	return []Event{event(&pb.Deactivated{Incarnation: l.Incarnation})}
+}
+
+// decideClear wipes first, so that nothing that a killed turn had written is
+// stored, and then ends every turn, the running one last: no other may start.
+func (c *Core) decideClear(cmd Clear) []Event {
+	s := &c.State
+	if _, known := s.Ledger.Keys.Turn(clearKey(cmd.Key)); known && cmd.Key != "" {
+		return nil
+	}
+	var events []Event
+	if s.Stream.Open {
+		events = append(events, event(&pb.StreamClosed{Turn: s.Stream.Turn}))
+	}
+	events = append(events, event(&pb.Cleared{Generation: s.Ledger.Generation + 1, Key: cmd.Key}))
+	for _, t := range slices.Backward(s.Turns.Queue) {
+		outcome := pb.TurnOutcome_TURN_OUTCOME_ABORTED
+		if t.Status == Queued {
+			outcome = pb.TurnOutcome_TURN_OUTCOME_SKIPPED
+		}
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome}))
+	}
+	return events
+}
+
+func clearKey(key string) string { return "clear/" + key }
+
+func (l *Ledger) applyCreated(e *pb.AgentCreated) {
+	l.Created, l.Class, l.Name, l.CreatedMS = true, e.GetClass(), e.GetName(), e.GetCreatedMs()
+}
+
+func (l *Ledger) applyActivated(e *pb.Activated) {
+	l.Incarnation, l.Rested = e.GetIncarnation(), false
+}
+
+// applyCleared keeps what must outlive the conversation: accepted keys, else a
+// request that is sent again would bring its messages back.
+func (s *State) applyCleared(e *pb.Cleared) {
+	s.Ledger.Generation = e.GetGeneration()
+	s.Ledger.Failed = nil
+	if e.GetKey() != "" {
+		s.Ledger.Keys.add(clearKey(e.GetKey()), 0)
+	}
+	s.Transcript = Transcript{}
+	s.Outbox = Outbox{}
+	s.Recovery = Recovery{}
+}
+
+// remember keeps a request's end for clients that ask late.
+func (l *Ledger) remember(e Ended) {
+	if len(l.Recent) == maxRecent {
+		l.Recent = append([]Ended(nil), l.Recent[1:]...)
+	}
+	l.Recent = append(l.Recent, e)
+	switch e.Outcome {
+	case pb.TurnOutcome_TURN_OUTCOME_ERROR:
+		l.Failed = &e
+	case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
+		l.Failed = nil
+	}
+}

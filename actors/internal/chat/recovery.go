@@ -1,0 +1,130 @@
+package chat
+
+import (
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// What a visitor reads when a turn is given up or a call was cut off.
+const (
+	gaveUpText     = "The assistant was interrupted and could not recover. Please try again."
+	callCutOffText = "The tool call was interrupted before a result was recorded."
+)
+
+// Recovery follows the answer to one request through crashes and failures. It
+// starts afresh when that answer is over.
+type Recovery struct {
+	Turn     uint64 // the turn that runs again or goes on; 0: none
+	Crashes  uint32 // starts in a row that added nothing
+	Failures uint32 // failed steps in a row that added nothing
+	Work     uint64 // what the running answer has added so far
+	Mark     uint64 // Work at the last crash or failure
+}
+
+func (r *Recovery) progressed() bool { return r.Work > r.Mark }
+
+// recoverTurn decides what becomes of a turn that the former incarnation left
+// running: abort, give up, run again, or go on with what was said. A goodbye
+// (passivation, planned stop) counts as no crash.
+func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
+	s := &c.State
+	t := s.Turns.Running()
+	if t == nil {
+		return nil
+	}
+	if c.policy.NoRecovery {
+		return concat(
+			[]Event{event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_ABORT})},
+			c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED}))
+	}
+	crashes := s.Recovery.Crashes
+	if cause == pb.ActivationCause_ACTIVATION_CAUSE_CRASH {
+		crashes++
+		if s.Recovery.progressed() {
+			crashes = 1
+		}
+	}
+	detected := event(&pb.RecoveryDetected{Turn: t.ID, Crashes: crashes})
+	switch {
+	case crashes >= c.policy.MaxCrashes:
+		return concat(
+			[]Event{detected, event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_GIVE_UP})},
+			c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: gaveUpText}))
+	case s.Stream.HasContent():
+		return append([]Event{detected}, c.continueTurn(t, cmd.Ids, 0)...)
+	default:
+		return append([]Event{detected}, c.retryTurn(t)...)
+	}
+}
+
+// retryTurn runs t again under its own request id and message id; what clients
+// may have seen of the former attempt is replaced by its new start.
+func (c *Core) retryTurn(t *Turn) []Event {
+	var events []Event
+	if c.State.Stream.Open {
+		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
+	}
+	return append(events,
+		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_RETRY}),
+		c.start(t, t.Attempt+1))
+}
+
+// continueTurn ends t as handed over and queues, before all others, a turn that
+// extends the partial answer. Clients see it under a request id of its own.
+func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
+	s := &c.State
+	partial := settle(s.Stream.Message())
+	return []Event{
+		event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}),
+		event(&pb.StreamClosed{Turn: t.ID}),
+		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE}),
+		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING}),
+		event(&pb.TurnAccepted{
+			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
+			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,
+			MessageId: partial.ID, ContinuesMessage: true, ContinuesTurn: t.ID, Front: true, UntilMs: until,
+		}),
+	}
+}
+
+// settle closes what a cut-off answer has left open: text that was being
+// written is done, calls that nobody will finish have failed.
+func settle(m uimessage.Message) uimessage.Message {
+	parts := m.Parts[:0:0]
+	for _, p := range m.Parts {
+		switch {
+		case p.IsTool() && (p.State == "input-streaming" || p.State == "input-available"):
+			p.State, p.ErrorText, p.Input = "output-error", callCutOffText, uimessage.NormalizeInput(p.Input)
+		case p.State == "streaming":
+			p.State = "done"
+		}
+		parts = append(parts, p)
+	}
+	m.Parts = parts
+	return m
+}
+
+// settleRecovery says that the answer is over, if it had been cut off.
+func (c *Core) settleRecovery(e *pb.TurnEnded) []Event {
+	if r := &c.State.Recovery; r.Turn == 0 || r.Turn != e.GetTurn() {
+		return nil
+	}
+	return []Event{event(&pb.RecoverySettled{Turn: e.GetTurn()})}
+}
+
+func (r *Recovery) applyDetected(e *pb.RecoveryDetected) {
+	r.Crashes, r.Mark = e.GetCrashes(), r.Work
+}
+
+func (r *Recovery) applyFailed(e *pb.StepFailed) {
+	r.Failures, r.Mark = e.GetFailures(), r.Work
+}
+
+func (r *Recovery) applyDecided(e *pb.RecoveryDecided) {
+	switch e.GetDecision() {
+	case pb.RecoveryDecision_RECOVERY_DECISION_RETRY, pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE:
+		r.Turn = e.GetTurn()
+	default:
+		r.Turn = 0
+	}
+}

@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"fmt"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+)
+
+// Core is a state with the policy that decides on it. It is not safe for
+// concurrent use.
+type Core struct {
+	State  State
+	policy Policy
+}
+
+// New returns the core of an agent that has no past yet.
+func New(p Policy) *Core { return &Core{policy: p.withDefaults()} }
+
+// Step decides on cmd, applies what follows and lets the other machines react.
+// No events and no error means that there is nothing to do: the command was a
+// duplicate or came too late. A refusal has changed nothing.
+//
+// It ends: each reaction either starts something that was queued or closes
+// something that was open, and nothing reopens what a step has closed.
+func (c *Core) Step(cmd Command) ([]Event, error) {
+	events, err := c.decide(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(events); i++ {
+		c.State.Apply(events[i])
+		events = append(events, c.react(events[i])...)
+	}
+	return events, nil
+}
+
+func (c *Core) decide(cmd Command) ([]Event, error) {
+	switch cmd := cmd.(type) {
+	case Activate:
+		return c.decideActivate(cmd), nil
+	case Rest:
+		return c.decideRest(), nil
+	case Submit:
+		return c.decideSubmit(cmd)
+	case Cancel:
+		return c.decideCancel(cmd), nil
+	case Clear:
+		return c.decideClear(cmd), nil
+	case SetMessages:
+		return c.decideSetMessages(cmd), nil
+	case OpenStream:
+		return c.decideOpenStream(cmd)
+	case Keep:
+		return c.decideKeep(cmd)
+	case Reserve:
+		return c.decideReserve(cmd), nil
+	case StepAnswered:
+		return c.decideStepAnswered(cmd), nil
+	case StepErred:
+		return c.decideStepErred(cmd), nil
+	case HandlerEnded:
+		return c.decideHandlerEnded(cmd), nil
+	case Delivered:
+		return c.decideDelivered(cmd), nil
+	case DeliveryErred:
+		return c.decideDeliveryErred(cmd), nil
+	case TimerFired:
+		return c.decideTimerFired(cmd), nil
+	default:
+		panic(fmt.Sprintf("chat: unknown command %T", cmd))
+	}
+}
+
+// react is what other machines conclude from an event that has just been
+// applied. The order within a case is the order in which it is told.
+func (c *Core) react(e Event) []Event {
+	switch e := e.GetKind().(type) {
+	case *pb.Event_TurnAccepted:
+		return c.startNext()
+	case *pb.Event_TurnStarted:
+		return c.beginSteps(e.TurnStarted)
+	case *pb.Event_TurnEnded:
+		return c.afterTurn(e.TurnEnded)
+	default:
+		return nil
+	}
+}
+
+// afterTurn starts what waited for the turn's end. A turn that was handed over
+// is followed by its continuation, which the same step has accepted.
+func (c *Core) afterTurn(e *pb.TurnEnded) []Event {
+	if e.GetOutcome() == pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
+		return nil
+	}
+	return concat(c.settleRecovery(e), c.queueDelivery(e), c.startNext())
+}
+
+func concat(lists ...[]Event) []Event {
+	var all []Event
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package chat
+
+import (
+	"fmt"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+)
+
+// Steps is the model loop of the running turn: step after step until one asks
+// for no tool. (Tools come with the machine answers.)
+type Steps struct {
+	Turn    uint64 // 0: the running turn, if any, is answered by a handler
+	Step    uint32 // from 1
+	Attempt uint32
+	RetryAt int64 // waits to try again; 0: runs
+}
+
+func (st *Steps) waitKey() string { return fmt.Sprintf("step/%d/%d/%d", st.Turn, st.Step, st.Attempt) }
+
+// running reports whether that attempt of that step is under way.
+func (st *Steps) running(turn uint64, step, attempt uint32) bool {
+	return st.Turn == turn && st.Step == step && st.Attempt == attempt && st.RetryAt == 0
+}
+
+func (c *Core) beginSteps(e *pb.TurnStarted) []Event {
+	if c.policy.Handler {
+		return nil
+	}
+	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: 1})}
+}
+
+func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
+	s := &c.State
+	t := s.Turns.Running()
+	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
+		return nil
+	}
+	finished := event(&pb.StepFinished{
+		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: cmd.Reason, Usage: cmd.Usage, Model: cmd.Model,
+	})
+	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason})...)
+}
+
+// decideStepErred tries again after a passing failure: the same step if nothing
+// was said yet, else a new turn that goes on with what was said.
+func (c *Core) decideStepErred(cmd StepErred) []Event {
+	s := &c.State
+	t := s.Turns.Running()
+	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
+		return nil
+	}
+	failures := s.Recovery.Failures + 1
+	if s.Recovery.progressed() {
+		failures = 1
+	}
+	again := cmd.Transient && failures < c.policy.MaxFailures
+	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: cmd.Cause, Text: cmd.Text, Failures: failures}
+	if !again {
+		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: cmd.Public, InBand: s.Stream.Open}
+		return append([]Event{event(failed)}, c.endTurn(t, end)...)
+	}
+	failed.RetryAtMs = cmd.Now + backoff(failures, cmd.RetryAfter)
+	if !s.Stream.Open {
+		return []Event{event(failed)}
+	}
+	return append([]Event{event(failed)}, c.continueTurn(t, cmd.Ids, failed.GetRetryAtMs())...)
+}
+
+// backoff is 1, 2, 4 … 30 seconds, or what the provider asks for up to 60.
+func backoff(failures uint32, retryAfter int64) int64 {
+	const second, most, mostAsked = 1000, 30_000, 60_000
+	wait := min(int64(second)<<min(failures-1, 5), most)
+	return max(wait, min(retryAfter, mostAsked))
+}
+
+func (c *Core) decideTimerFired(cmd TimerFired) []Event {
+	s := &c.State
+	if d := s.Outbox.head(); d != nil && s.Outbox.waitKey() == cmd.Key {
+		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
+	}
+	t := s.Turns.head()
+	switch {
+	case t == nil || t.CutOff:
+		return nil
+	case t.Status == Queued && t.waitKey() == cmd.Key:
+		return []Event{c.start(t, 1)}
+	case t.Status == Running && s.Steps.RetryAt > 0 && s.Steps.waitKey() == cmd.Key:
+		return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
+	}
+	return nil
+}
+
+func (st *Steps) applyStarted(e *pb.StepStarted) {
+	st.Turn, st.Step, st.Attempt, st.RetryAt = e.GetTurn(), e.GetStep(), e.GetAttempt(), 0
+}
+
+func (s *State) applyStepFinished(e *pb.StepFinished) {
+	s.Recovery.Work++
+	if t := s.Turns.byID(e.GetTurn()); t != nil {
+		s.Transcript.addStep(s.writingID(t), e.GetContentJson())
+	}
+}
+
+func (s *State) applyStepFailed(e *pb.StepFailed) {
+	s.Steps.RetryAt = e.GetRetryAtMs()
+	s.Recovery.applyFailed(e)
+}

@@ -1,0 +1,237 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// Transcript is the conversation as clients see it, and what the model said in
+// its own words.
+//
+// Invariant: index[m.ID] is the place of m in Messages.
+type Transcript struct {
+	Messages    []Message
+	index       map[string]int
+	steps       map[string][]json.RawMessage // by id of the assistant message, in order
+	edited      map[string]bool              // messages whose step records were dropped
+	Body        json.RawMessage              // what turns without a client request run with
+	ClientTools json.RawMessage
+}
+
+// Message is a stored UI message. JSON is never changed in place.
+type Message struct {
+	ID   string
+	Role string
+	JSON []byte
+}
+
+func (m Message) parse() uimessage.Message {
+	parsed, err := uimessage.ParseMessage(m.JSON)
+	if err != nil {
+		return uimessage.Message{ID: m.ID, Role: uimessage.Role(m.Role)}
+	}
+	return parsed
+}
+
+// Steps returns the step records of an assistant message, oldest first; nil if
+// there are none or a client has edited the message since.
+func (tr *Transcript) Steps(messageID string) []json.RawMessage { return tr.steps[messageID] }
+
+// Message returns a stored message, parsed.
+func (tr *Transcript) Message(id string) (uimessage.Message, bool) {
+	m, ok := tr.message(id)
+	if !ok {
+		return uimessage.Message{}, false
+	}
+	return m.parse(), true
+}
+
+func (tr *Transcript) message(id string) (Message, bool) {
+	i, ok := tr.index[id]
+	if !ok {
+		return Message{}, false
+	}
+	return tr.Messages[i], true
+}
+
+// AppendJSON appends the conversation as a JSON array. While a stream is open,
+// its message shows as it was before: the stream's replay adds the rest.
+func (tr *Transcript) AppendJSON(dst []byte) []byte {
+	list := make([][]byte, len(tr.Messages))
+	for i, m := range tr.Messages {
+		list[i] = m.JSON
+	}
+	return uimessage.AppendList(dst, list)
+}
+
+// decideSetMessages inserts or replaces; it removes nothing.
+func (c *Core) decideSetMessages(cmd SetMessages) []Event {
+	tr := &c.State.Transcript
+	var put []*pb.StoredMessage
+	for _, m := range tr.adoptIDs(cmd.Messages) {
+		put = appendChanged(put, tr, m)
+	}
+	if len(put) == 0 {
+		return nil
+	}
+	return []Event{event(&pb.MessagesPut{Messages: put, ByClient: true})}
+}
+
+// reconcile compares a client's list with what is stored. What the server has
+// written itself is never overwritten by a submit: a client's copy may be older.
+// A list of known messages only is a truncation (regenerate, edit): the others go.
+func (tr *Transcript) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
+	incoming := tr.adoptIDs(cmd.Messages)
+	listed := make(map[string]bool, len(incoming))
+	allKnown := true
+	for _, m := range incoming {
+		listed[m.ID] = true
+		_, known := tr.message(m.ID)
+		allKnown = allKnown && known
+		if known && m.Role == uimessage.Assistant {
+			continue
+		}
+		put = appendChanged(put, tr, m)
+	}
+	if cmd.Programmatic || !allKnown {
+		return put, nil
+	}
+	for _, m := range tr.Messages {
+		if !listed[m.ID] {
+			removed = append(removed, m.ID)
+		}
+	}
+	return put, removed
+}
+
+// adoptIDs gives each assistant message that a client knows under another id the
+// id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
+// is claimed once.
+func (tr *Transcript) adoptIDs(incoming []uimessage.Message) []uimessage.Message {
+	claimed := make(map[string]bool, len(incoming))
+	for _, m := range incoming {
+		if _, ok := tr.message(m.ID); ok {
+			claimed[m.ID] = true
+		}
+	}
+	out := slices.Clone(incoming)
+	for i, m := range out {
+		if _, known := tr.message(m.ID); known || m.Role != uimessage.Assistant {
+			continue
+		}
+		for _, row := range tr.Messages {
+			if row.Role == string(uimessage.Assistant) && !claimed[row.ID] && isCopy(m, row.parse()) {
+				out[i].ID = row.ID
+				claimed[row.ID] = true
+				break
+			}
+		}
+	}
+	return out
+}
+
+// isCopy reports whether a and b are the same answer: the same calls with the
+// same inputs, or, without calls, the same parts.
+func isCopy(a, b uimessage.Message) bool {
+	calls := make(map[string]uimessage.Part)
+	for _, p := range b.Parts {
+		if p.IsTool() {
+			calls[p.ToolCallID] = p
+		}
+	}
+	shared, hasCalls := 0, len(calls) > 0
+	for _, p := range a.Parts {
+		if !p.IsTool() {
+			continue
+		}
+		hasCalls = true
+		stored, ok := calls[p.ToolCallID]
+		if !ok {
+			continue
+		}
+		if p.Tool() != stored.Tool() || !uimessage.SameJSON(p.Input, stored.Input) {
+			return false
+		}
+		shared++
+	}
+	if hasCalls {
+		return shared > 0
+	}
+	return uimessage.SameParts(a, b)
+}
+
+func appendChanged(put []*pb.StoredMessage, tr *Transcript, m uimessage.Message) []*pb.StoredMessage {
+	next := stored(uimessage.Sanitize(m))
+	if old, ok := tr.message(m.ID); ok && bytes.Equal(old.JSON, next.GetJson()) {
+		return put
+	}
+	return append(put, next)
+}
+
+// originIDs are the user messages that a request asks to be answered.
+func originIDs(cmd Submit) []string {
+	if n := len(cmd.Messages); n > 0 && cmd.Messages[n-1].Role == uimessage.User {
+		return uimessage.TrailingUsers(cmd.Messages)
+	}
+	return nil
+}
+
+func (tr *Transcript) applyPut(e *pb.MessagesPut) {
+	if tr.index == nil {
+		tr.index = make(map[string]int)
+	}
+	for _, put := range e.GetMessages() {
+		m := Message{ID: put.GetId(), Role: put.GetRole(), JSON: put.GetJson()}
+		if i, ok := tr.index[m.ID]; ok {
+			tr.Messages[i] = m
+			if e.GetByClient() {
+				tr.forgetSteps(m.ID)
+			}
+			continue
+		}
+		tr.index[m.ID] = len(tr.Messages)
+		tr.Messages = append(tr.Messages, m)
+	}
+}
+
+func (tr *Transcript) applyRemoved(e *pb.MessagesRemoved) {
+	gone := make(map[string]bool, len(e.GetIds()))
+	for _, id := range e.GetIds() {
+		gone[id] = true
+		delete(tr.steps, id)
+		delete(tr.edited, id)
+	}
+	kept := make([]Message, 0, len(tr.Messages))
+	tr.index = make(map[string]int, len(tr.Messages))
+	for _, m := range tr.Messages {
+		if !gone[m.ID] {
+			tr.index[m.ID] = len(kept)
+			kept = append(kept, m)
+		}
+	}
+	tr.Messages = kept
+}
+
+// forgetSteps lets the model see a message as clients do from now on: its step
+// records no longer tell all of it.
+func (tr *Transcript) forgetSteps(messageID string) {
+	delete(tr.steps, messageID)
+	if tr.edited == nil {
+		tr.edited = make(map[string]bool)
+	}
+	tr.edited[messageID] = true
+}
+
+func (tr *Transcript) addStep(messageID string, content json.RawMessage) {
+	if tr.edited[messageID] {
+		return
+	}
+	if tr.steps == nil {
+		tr.steps = make(map[string][]json.RawMessage)
+	}
+	tr.steps[messageID] = append(tr.steps[messageID], content)
+}

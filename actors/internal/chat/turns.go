@@ -1,0 +1,254 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+)
+
+// positionBlock is how many positions are reserved at a time. A gap after a
+// crash is harmless for clients; a number used twice is not.
+const positionBlock = 4096
+
+// Turns is the queue; the head runs. Invariant: only Queue[0] may be Running.
+type Turns struct {
+	Queue []*Turn
+	Last  uint64 // id of the newest turn
+}
+
+// Turn is one request for an answer.
+type Turn struct {
+	ID            uint64
+	Request       string
+	Kind          pb.TurnKind
+	Generation    uint64
+	OriginIDs     []string // trailing user messages of the request
+	Body          json.RawMessage
+	ClientTools   json.RawMessage
+	MessageID     string // of the assistant message that it writes
+	Continues     bool   // which exists already
+	ContinuesTurn uint64 // the cut-off turn that this one goes on with
+	Until         int64  // does not start before
+
+	Status  Status
+	Attempt uint32
+	CutOff  bool   // an older incarnation was at it
+	Next    uint64 // first position that no attempt may have used
+}
+
+// Status of a turn that is not over.
+type Status int
+
+const (
+	Queued Status = iota
+	Running
+)
+
+// Continuation reports whether clients see the turn as one.
+func (t *Turn) Continuation() bool {
+	return t.Kind == pb.TurnKind_TURN_KIND_CONTINUATION || t.Kind == pb.TurnKind_TURN_KIND_RECOVERY
+}
+
+func (t *Turn) waitKey() string { return fmt.Sprintf("turn/%d", t.ID) }
+
+func (ts *Turns) head() *Turn {
+	if len(ts.Queue) == 0 {
+		return nil
+	}
+	return ts.Queue[0]
+}
+
+// Running returns the turn that runs, or nil.
+func (ts *Turns) Running() *Turn {
+	if t := ts.head(); t != nil && t.Status == Running {
+		return t
+	}
+	return nil
+}
+
+// Request returns the unfinished turn of a request, or nil.
+func (ts *Turns) Request(request string) *Turn {
+	for _, t := range ts.Queue {
+		if t.Request == request {
+			return t
+		}
+	}
+	return nil
+}
+
+func (ts *Turns) byID(id uint64) *Turn {
+	for _, t := range ts.Queue {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// attempt returns the running turn if it is at that attempt, else nil: the
+// outcome comes from an attempt that is over.
+func (ts *Turns) attempt(turn uint64, attempt uint32) *Turn {
+	if t := ts.Running(); t != nil && t.ID == turn && t.Attempt == attempt && !t.CutOff {
+		return t
+	}
+	return nil
+}
+
+// Busy refuses a submit when too many wait.
+type Busy struct{ Limit int }
+
+func (e Busy) Error() string {
+	return fmt.Sprintf("too many requests are waiting for this agent (limit %d)", e.Limit)
+}
+
+func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
+	s := &c.State
+	if _, known := s.Ledger.Keys.Turn(cmd.Request); known {
+		return nil, nil // asked again after a lost reply
+	}
+	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
+		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
+	}
+	put, removed := s.Transcript.reconcile(cmd)
+	kind := pb.TurnKind_TURN_KIND_SUBMIT
+	switch {
+	case cmd.Programmatic:
+		kind = pb.TurnKind_TURN_KIND_PROGRAMMATIC
+	case cmd.Regenerate:
+		kind = pb.TurnKind_TURN_KIND_REGENERATE
+	}
+	var events []Event
+	if len(removed) > 0 {
+		events = append(events, event(&pb.MessagesRemoved{Ids: removed, Reason: pb.RemovalReason_REMOVAL_REASON_TRUNCATED}))
+	}
+	if len(put) > 0 {
+		events = append(events, event(&pb.MessagesPut{Messages: put}))
+	}
+	return append(events, event(&pb.TurnAccepted{
+		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: kind, Generation: s.Ledger.Generation,
+		OriginIds: originIDs(cmd), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
+	})), nil
+}
+
+// startNext starts the head of the queue if its time has come; one that must
+// wait holds the slot.
+func (c *Core) startNext() []Event {
+	t := c.State.Turns.head()
+	if t == nil || t.Status != Queued || t.Until > 0 {
+		return nil
+	}
+	return []Event{c.start(t, 1)}
+}
+
+func (c *Core) start(t *Turn, attempt uint32) Event {
+	return event(&pb.TurnStarted{Turn: t.ID, Attempt: attempt, First: t.Next, Reserved: t.Next + positionBlock})
+}
+
+func (c *Core) decideCancel(cmd Cancel) []Event {
+	t := c.State.Turns.Request(cmd.Request)
+	if t == nil {
+		return nil
+	}
+	return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED})
+}
+
+func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
+	t := c.State.Turns.attempt(cmd.Turn, cmd.Attempt)
+	if t == nil {
+		return nil
+	}
+	end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason}
+	switch cmd.Result {
+	case Answered, Empty:
+	case Silent:
+		end.NoResponse = true
+	case Failed, FailedInBand:
+		end.Outcome, end.ErrorText = pb.TurnOutcome_TURN_OUTCOME_ERROR, cmd.Text
+		end.InBand = cmd.Result == FailedInBand
+	case CutShort:
+		end.Outcome = pb.TurnOutcome_TURN_OUTCOME_ABORTED
+	}
+	return c.endTurn(t, end)
+}
+
+// endTurn is the only way out of a turn but a clear: what it has written is
+// stored, its stream closed and its end told, all in one append.
+func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event {
+	s := &c.State
+	end.Turn = t.ID
+	var events []Event
+	if s.Stream.Open && s.Stream.Turn == t.ID {
+		if m, ok := s.Stream.written(); ok {
+			events = append(events, event(&pb.MessagesPut{Messages: []*pb.StoredMessage{m}}))
+		}
+		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
+	}
+	return append(events, event(end))
+}
+
+func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
+	t := &Turn{
+		ID: e.GetTurn(), Request: e.GetRequestId(), Kind: e.GetKind(), Generation: e.GetGeneration(),
+		OriginIDs: e.GetOriginIds(), Body: e.GetBodyJson(), ClientTools: e.GetClientToolsJson(),
+		MessageID: e.GetMessageId(), Continues: e.GetContinuesMessage(), ContinuesTurn: e.GetContinuesTurn(), Until: e.GetUntilMs(),
+	}
+	s.Turns.Last = t.ID
+	if e.GetFront() {
+		s.Turns.Queue = append([]*Turn{t}, s.Turns.Queue...)
+	} else {
+		s.Turns.Queue = append(s.Turns.Queue, t)
+	}
+	s.Ledger.Keys.add(t.Request, t.ID)
+	s.Ledger.Failed = nil
+	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
+		s.Recovery.Turn = t.ID
+	}
+	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY {
+		s.Transcript.forgetSteps(t.MessageID)
+	}
+}
+
+func (s *State) applyTurnStarted(e *pb.TurnStarted) {
+	t := s.Turns.byID(e.GetTurn())
+	if t == nil {
+		return
+	}
+	t.Status, t.Attempt, t.CutOff, t.Until, t.Next = Running, e.GetAttempt(), false, 0, e.GetReserved()
+	s.Steps = Steps{}
+	s.Stream = Stream{First: e.GetFirst(), Reserved: e.GetReserved()}
+	if t.Kind == pb.TurnKind_TURN_KIND_SUBMIT || t.Kind == pb.TurnKind_TURN_KIND_REGENERATE {
+		s.Transcript.Body, s.Transcript.ClientTools = t.Body, t.ClientTools
+	}
+}
+
+func (s *State) applyTurnEnded(e *pb.TurnEnded) {
+	t := s.Turns.byID(e.GetTurn())
+	if t == nil {
+		return
+	}
+	var rest []*Turn
+	for _, other := range s.Turns.Queue {
+		if other != t {
+			rest = append(rest, other)
+		}
+	}
+	s.Turns.Queue = rest
+	if s.Steps.Turn == t.ID {
+		s.Steps = Steps{}
+	}
+	if s.Recovery.Turn == 0 {
+		s.Recovery = Recovery{} // else RecoverySettled does it
+	}
+	s.Ledger.remember(Ended{
+		Turn: t.ID, Generation: t.Generation, Request: t.Request, Outcome: e.GetOutcome(), Text: e.GetErrorText(), InBand: e.GetInBand(), NoResponse: e.GetNoResponse(),
+		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: t.MessageID,
+	})
+}
+
+// applyActivated marks what the former incarnation was at.
+func (ts *Turns) applyActivated() {
+	if t := ts.Running(); t != nil {
+		t.CutOff = true
+	}
+}

@@ -1,0 +1,179 @@
+package actors
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+const (
+	// flushBytes of chunks go to the journal without waiting for the grid.
+	flushBytes = 4 << 10
+	// aheadBytes and aheadTime bound how far clients may be ahead of the disk.
+	aheadBytes = 64 << 10
+	aheadTime  = 200 * time.Millisecond
+	// reserveAhead positions before the reserved end more are asked for.
+	reserveAhead = 1024
+)
+
+// livestream is the way of a chunk: checked, numbered, encoded, packed for the
+// journal and sent, on the goroutine that produces it. The actor is not asked
+// for each chunk; it takes what was packed when it appends (take), and holds mu
+// while it decides what the stream's end is, so that no chunk slips in between.
+type livestream struct {
+	turn    uint64
+	attempt uint32
+	out     *outflow
+	flush   func() // asks the actor to append; any goroutine, does not block
+	reserve func() // asks the actor for more positions; likewise
+
+	mu     sync.Mutex
+	guard  *uimessage.Guard
+	packer chat.Packer
+	first  uint64    // position of the first chunk in packer
+	next   uint64    // position of the next chunk
+	limit  uint64    // Invariant: next <= limit; positions below it are reserved durably
+	facts  []*output // chunks in packer that must not be seen before they are stored
+	urgent bool      // the actor has been asked to append
+	asked  bool      // the actor has been asked for positions
+	over   bool
+	start  uimessage.Chunk // put before a first chunk that is no start
+
+	written int64         // bytes packed since the stream began
+	stored  int64         // of which durable
+	oldest  time.Time     // when the oldest chunk that is not durable was packed
+	moved   chan struct{} // closed and replaced when stored, limit or over changes
+}
+
+// push lets c out. It waits while clients are too far ahead of the disk. An
+// error that is neither ErrTurnOver nor the context's names what is wrong with
+// the chunk; an in-band error chunk is refused with uimessage.ErrInBand.
+func (l *livestream) push(ctx context.Context, c uimessage.Chunk) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.wait(ctx); err != nil {
+		return err
+	}
+	var buf [2]uimessage.Chunk
+	chunks, err := l.guard.Pass(buf[:0], c)
+	for i := range chunks {
+		if werr := l.wait(ctx); werr != nil {
+			return werr
+		}
+		l.admit(&chunks[i])
+	}
+	return err
+}
+
+// wait returns when a chunk may be numbered. Called and returns with mu held.
+func (l *livestream) wait(ctx context.Context) error {
+	for {
+		switch {
+		case l.over:
+			return ErrTurnOver
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case l.next < l.limit && !l.tooFarAhead():
+			return nil
+		}
+		moved := l.moved
+		l.mu.Unlock()
+		l.flush()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+	}
+}
+
+func (l *livestream) tooFarAhead() bool {
+	ahead := l.written - l.stored
+	return ahead > aheadBytes || ahead > 0 && time.Since(l.oldest) > aheadTime
+}
+
+// admit numbers, packs and sends c.
+func (l *livestream) admit(c *uimessage.Chunk) {
+	body := c.AppendJSON(make([]byte, 0, 64+len(c.Delta)))
+	if l.packer.Empty() {
+		l.first = l.next
+		if l.written == l.stored {
+			l.oldest = time.Now()
+		}
+	}
+	before := l.packer.Bytes()
+	l.packer.Add(c, body)
+	l.written += int64(l.packer.Bytes() - before)
+	o := &output{item: feed.Chunk{Seq: l.next, Body: body}}
+	l.next++
+	urgency := l.guard.Fact(*c)
+	if urgency != uimessage.Prose {
+		o.need = unsaved
+		l.facts = append(l.facts, o)
+	}
+	l.out.put(o)
+	if !l.urgent && (urgency == uimessage.UrgentFact || l.packer.Bytes() >= flushBytes) {
+		l.urgent = true
+		l.flush()
+	}
+	if !l.asked && l.limit-l.next < reserveAhead {
+		l.asked = true
+		l.reserve()
+	}
+}
+
+// taken is what the actor takes along into the journal.
+type taken struct {
+	keep  chat.Keep
+	facts []*output
+	upto  int64 // of written
+}
+
+// take empties the packer. The actor calls it with mu held.
+func (l *livestream) take() (taken, bool) {
+	l.urgent = false
+	if l.packer.Empty() {
+		return taken{}, false
+	}
+	runs, count := l.packer.Take()
+	t := taken{keep: chat.Keep{Turn: l.turn, First: l.first, Runs: runs, Count: count}, facts: l.facts, upto: l.written}
+	l.facts = nil
+	return t, true
+}
+
+// durable says that what was written up to upto is stored, and that positions
+// below limit may be used.
+func (l *livestream) durable(upto int64, limit uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if upto > l.stored {
+		l.stored = upto
+		l.oldest = time.Now() // at most what came since the append began
+	}
+	if limit > l.limit {
+		l.limit, l.asked = limit, false
+	}
+	l.wake()
+}
+
+// end refuses everything from now on. The actor calls it with mu held.
+func (l *livestream) end() {
+	l.over = true
+	l.wake()
+}
+
+func (l *livestream) wake() {
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// pending reports whether the grid's tick has something to store.
+func (l *livestream) pending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.packer.Empty()
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/actors"
+	"github.com/holdfast-dev/holdfast/protocol"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// host lets the sockets speak to the agents.
+type host struct {
+	byKebab map[string]string
+	runtime *actors.Runtime // set before the first request
+}
+
+var _ protocol.Host = (*host)(nil)
+
+func kebabNames(agents []*actors.Agent) map[string]string {
+	names := make(map[string]string, len(agents))
+	for _, a := range agents {
+		names[protocol.Kebab(a.Name)] = a.Name
+	}
+	return names
+}
+
+func (h *host) Class(segment string) (string, bool) {
+	class, ok := h.byKebab[segment]
+	return class, ok
+}
+
+// agent returns the handle of an address whose class came from Class.
+func (h *host) agent(a feed.Address) (*actors.Ref, error) {
+	class, ok := h.runtime.Class(a.Class)
+	if !ok {
+		return nil, &protocol.Error{Code: protocol.NotFound, Message: "no such agent class"}
+	}
+	return h.runtime.Agent(class, a.Name), nil
+}
+
+func (h *host) View(ctx context.Context, a feed.Address, ask uint64) error {
+	return h.with(a, func(r *actors.Ref) error { return r.View(ctx, ask) })
+}
+
+func (h *host) Transcript(ctx context.Context, a feed.Address) (out []byte, err error) {
+	err = h.with(a, func(r *actors.Ref) error {
+		out, err = r.Transcript(ctx)
+		return err
+	})
+	return out, err
+}
+
+func (h *host) Submit(ctx context.Context, a feed.Address, s feed.Submit) error {
+	return h.with(a, func(r *actors.Ref) error { return r.Submit(ctx, s) })
+}
+
+func (h *host) Cancel(ctx context.Context, a feed.Address, request string) error {
+	return h.with(a, func(r *actors.Ref) error { return r.AbortRequest(ctx, request) })
+}
+
+func (h *host) Clear(ctx context.Context, a feed.Address, by, key string) error {
+	return h.with(a, func(r *actors.Ref) error { return r.Clear(ctx, by, key) })
+}
+
+func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messages []json.RawMessage) error {
+	return h.with(a, func(r *actors.Ref) error { return r.SetMessages(ctx, by, messages) })
+}
+
+func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
+	r, err := h.agent(a)
+	if err != nil {
+		return err
+	}
+	return wire(do(r))
+}
+
+// codes are the sockets' words for the agents' refusals.
+var codes = map[actors.Code]protocol.Code{
+	actors.BadRequest:   protocol.Invalid,
+	actors.UnknownAgent: protocol.NotFound,
+	actors.Busy:         protocol.Unavailable,
+	actors.Unavailable:  protocol.Unavailable,
+	actors.Stopping:     protocol.Unavailable,
+	actors.Quarantined:  protocol.Quarantined,
+}
+
+// wire makes a refusal one that clients may read. Anything else stays internal.
+func wire(err error) error {
+	var e *actors.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &protocol.Error{Code: codes[e.Code], Message: e.Message}
+}

@@ -1,0 +1,163 @@
+package actors
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// Ref is a handle on one agent, in memory or not: the first call that needs the
+// agent spawns its actor. It costs nothing to hold and never goes stale. All
+// methods may be called concurrently.
+type Ref struct {
+	rt   *Runtime
+	addr feed.Address
+}
+
+// Address returns the agent's class and name.
+func (r *Ref) Address() feed.Address { return r.addr }
+
+// Chat submits text as a user message and waits for the answer. The message is
+// durable before anything is asked of a model; the answer is durable when Chat
+// returns. Every open socket of the agent sees the turn live.
+//
+// A turn that ended badly is a response with its Status and Err, not an error.
+// If ctx ends first, Chat returns its error and the turn goes on: AbortRequest
+// ends it. Errors: *Error if the message was not accepted (nothing is stored),
+// ErrInterrupted if the agent was lost while Chat waited (the journal knows more).
+func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
+	m := uimessage.Message{ID: "user_" + rand.Text(), Role: uimessage.User, Parts: []uimessage.Part{{Type: "text", Text: text}}}
+	ids := newIDs()
+	return r.submit(ctx, chat.Submit{Request: ids.Request, Messages: []uimessage.Message{m}, Programmatic: true, Ids: ids})
+}
+
+func (r *Ref) submit(ctx context.Context, s chat.Submit) (ChatResponse, error) {
+	end := make(chan ChatResponse, 1)
+	if err := r.ask(ctx, ask{cmd: s, watch: end}); err != nil {
+		return ChatResponse{}, err
+	}
+	select {
+	case response := <-end:
+		if response.Err == ErrInterrupted { //nolint:errorlint // the very value, see sendResponse
+			return ChatResponse{}, ErrInterrupted
+		}
+		return response, nil
+	case <-ctx.Done():
+		return ChatResponse{}, context.Cause(ctx)
+	}
+}
+
+// Messages returns the stored conversation. What a running turn has written so
+// far is not part of it.
+func (r *Ref) Messages(ctx context.Context) ([]uimessage.Message, error) {
+	raw, err := r.Transcript(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var messages []uimessage.Message
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		return nil, fmt.Errorf("actors: stored conversation: %w", err)
+	}
+	return messages, nil
+}
+
+// Transcript is Messages as a JSON array of UI messages.
+func (r *Ref) Transcript(ctx context.Context) ([]byte, error) {
+	var out []byte
+	err := r.query(ctx, func(s *chat.State, _ *outflow, _ uint64) { out = s.Transcript.AppendJSON(nil) })
+	return out, err
+}
+
+// View puts the conversation, as of this moment, into the agent's feed.
+func (r *Ref) View(ctx context.Context, number uint64) error {
+	return r.query(ctx, func(s *chat.State, out *outflow, version uint64) {
+		out.put(&output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil)}})
+	})
+}
+
+// Submit asks for a turn as a client does and returns when it is durably
+// accepted. The same request id again changes nothing.
+func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
+	if s.Request == "" || len(s.Request) > maxRequestID {
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
+	}
+	messages, err := parseMessages(s.Messages)
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, ask{cmd: chat.Submit{
+		Request: s.Request, Messages: messages, Regenerate: s.Regenerate,
+		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
+	}})
+}
+
+// maxRequestID bounds a request id, in bytes.
+const maxRequestID = 256
+
+// AbortRequest ends the turn of that request, running or queued; what it has
+// said is kept. An unknown or ended request is no error. Durable on return.
+func (r *Ref) AbortRequest(ctx context.Context, request string) error {
+	return r.ask(ctx, ask{cmd: chat.Cancel{Request: request}})
+}
+
+// ClearMessages wipes the conversation and ends all its turns. Durable on return.
+func (r *Ref) ClearMessages(ctx context.Context) error { return r.Clear(ctx, "", "") }
+
+// Clear is ClearMessages for a socket: by is not told, a repeat with the same
+// non-empty key does nothing.
+func (r *Ref) Clear(ctx context.Context, by, key string) error {
+	return r.ask(ctx, ask{cmd: chat.Clear{Key: key}, by: by})
+}
+
+// SetMessages inserts or replaces messages by id and removes none. All sockets
+// but by are shown the list as it was given. Durable on return.
+func (r *Ref) SetMessages(ctx context.Context, by string, raw []json.RawMessage) error {
+	messages, err := parseMessages(raw)
+	if err != nil {
+		return err
+	}
+	list := make([][]byte, len(raw))
+	for i := range raw {
+		list[i] = raw[i]
+	}
+	shown := uimessage.AppendList(nil, list)
+	return r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(*chat.State) []feed.Item {
+		return []feed.Item{feed.Transcript{Messages: shown, By: by}}
+	}})
+}
+
+func parseMessages(raw []json.RawMessage) ([]uimessage.Message, error) {
+	messages := make([]uimessage.Message, len(raw))
+	for i, data := range raw {
+		m, err := uimessage.ParseMessage(data)
+		if err != nil {
+			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("messages[%d]: %s", i, err), err: err}
+		}
+		messages[i] = m
+	}
+	return messages, nil
+}
+
+func (r *Ref) ask(ctx context.Context, m ask) error {
+	return r.await(ctx, func(reply func(error)) any { m.reply = reply; return m })
+}
+
+func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64)) error {
+	return r.await(ctx, func(reply func(error)) any { return query{read: read, reply: reply} })
+}
+
+func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {
+	done := make(chan error, 1)
+	r.rt.send(r.addr, message(func(err error) { done <- err }))
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,99 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// Turn is one request for an answer, as an OnChatMessage handler gets it.
+type Turn struct {
+	// RequestID names the turn: the client's own id, or one made here.
+	RequestID string
+	// Messages is the stored conversation when the turn began. A continued turn
+	// has its partial answer last.
+	Messages []uimessage.Message
+	// Body holds the request's custom fields as one JSON object; nil if there are none.
+	Body json.RawMessage
+	// ClientTools are the schemas that the client has sent; nil if there are none.
+	ClientTools json.RawMessage
+	// Continuation: the answer extends an assistant message that exists already.
+	Continuation bool
+	// Attempt counts runs of this turn from 1; more than 1 after a crash.
+	Attempt int
+	// Stream takes the answer.
+	Stream *Stream
+}
+
+// openStream asks for the stream of a running attempt.
+type openStream struct {
+	turn    uint64
+	attempt uint32
+	reply   func(*livestream, error)
+}
+
+// openStream opens the stream in the journal's eyes and hands it to its producer.
+func (a *shell) openStream(m openStream) {
+	if l := a.live; l != nil && l.turn == m.turn && l.attempt == m.attempt {
+		m.reply(l, nil)
+		return
+	}
+	if _, err := a.decide(chat.OpenStream{Turn: m.turn, Attempt: m.attempt}, ""); err != nil {
+		m.reply(nil, ErrTurnOver)
+		return
+	}
+	st, t := &a.core.State.Stream, a.core.State.Turns.Running()
+	if t == nil || !st.Open {
+		m.reply(nil, ErrTurnOver)
+		return
+	}
+	a.live = &livestream{
+		turn: m.turn, attempt: m.attempt, out: a.out,
+		flush: func() { a.tell(flushStream{}) }, reserve: func() { a.tell(reserveMore{}) },
+		guard: uimessage.NewGuard(st.Message(), t.Continues),
+		first: st.Next, next: st.Next, limit: st.Reserved,
+		moved: make(chan struct{}),
+	}
+	a.rt.grid.join(a, a.live)
+	m.reply(a.live, nil)
+	a.settle()
+}
+
+// prepareHandler runs the author's handler.
+func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command {
+	s := &a.core.State
+	t := s.Turns.Running()
+	turn := &Turn{
+		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
+		Continuation: t.Continues, Attempt: int(t.Attempt),
+	}
+	stored := s.Transcript.Messages
+	raw := make([][]byte, len(stored))
+	for i, m := range stored {
+		raw[i] = m.JSON
+	}
+	class, log := a.class, a.log.With("request", t.Request)
+	return func(ctx context.Context) chat.Command {
+		turn.Messages = parseAll(raw)
+		turn.Stream = newStream(ctx, a, t.ID, e.Attempt, t.Request)
+		err := class.OnChatMessage(ctx, turn)
+		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
+		turn.Stream.result(&ended, err)
+		if ended.Result == chat.Failed {
+			log.Warn("handler failed", "error", err)
+		}
+		return ended
+	}
+}
+
+func parseAll(raw [][]byte) []uimessage.Message {
+	messages := make([]uimessage.Message, 0, len(raw))
+	for _, r := range raw {
+		if m, err := uimessage.ParseMessage(r); err == nil {
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}

@@ -1,0 +1,185 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// inbound is a frame of a client. Fields are decoded by the handler of its type.
+type inbound struct {
+	Type     json.RawMessage `json:"type"`
+	ID       json.RawMessage `json:"id"`
+	ProbeID  json.RawMessage `json:"probeId"`
+	Init     json.RawMessage `json:"init"`
+	Messages json.RawMessage `json:"messages"`
+}
+
+// handlers has a function for each frame that a client may send. It runs on
+// the reader's goroutine, parses and checks, and returns what to do, or nil.
+// Frames of other types are ignored without a word (protocol §14).
+var handlers = map[string]func(*session, *inbound) func(){
+	"cf_agent_use_chat_request":      (*session).chatRequest,
+	"cf_agent_chat_request_cancel":   (*session).cancelRequest,
+	"cf_agent_chat_clear":            (*session).clear,
+	"cf_agent_chat_messages":         (*session).setMessages,
+	"cf_agent_stream_resume_request": (*session).resumeRequest,
+	"cf_agent_stream_resume_ack":     (*session).resumeAck,
+}
+
+func (s *session) decode(frame []byte) func() {
+	var in inbound
+	if json.Unmarshal(frame, &in) != nil {
+		return nil
+	}
+	kind, _ := text(in.Type)
+	handle := handlers[kind]
+	if handle == nil {
+		return nil
+	}
+	return handle(s, &in)
+}
+
+// chatRequest (protocol §7.1). One that cannot be read at all gets no reply, as
+// nobody knows whether it was one; one that can but is wrong gets an error
+// frame, and nothing is stored.
+func (s *session) chatRequest(in *inbound) func() {
+	id, ok := text(in.ID)
+	if !ok || id == "" {
+		s.log.Warn("ignored a chat request without an id")
+		return nil
+	}
+	var init struct {
+		Method string `json:"method"`
+		Body   string `json:"body"`
+	}
+	if err := json.Unmarshal(in.Init, &init); err != nil || init.Method != "POST" {
+		s.log.Warn("ignored a chat request whose init is no POST", "request", shown(in.ID))
+		return nil
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(init.Body), &body); err != nil || body["messages"] == nil {
+		s.log.Warn("ignored a chat request whose body has no messages", "request", shown(in.ID))
+		return nil
+	}
+	submit, err := parseSubmit(id, body)
+	return func() { s.submit(id, submit, err) }
+}
+
+// parseSubmit takes the body of a chat request apart.
+func parseSubmit(id string, body map[string]json.RawMessage) (s feed.Submit, err error) {
+	if len(id) > maxID {
+		return s, invalid(fmt.Sprintf("id has %d bytes, the limit is %d", len(id), maxID))
+	}
+	s.Request = id
+	if s.Messages, err = checkMessages(body["messages"]); err != nil {
+		return s, err
+	}
+	if raw, ok := body["trigger"]; ok {
+		trigger, _ := text(raw)
+		if trigger != "submit-message" && trigger != "regenerate-message" {
+			return s, invalid(fmt.Sprintf("trigger is %s, must be submit-message or regenerate-message", shown(raw)))
+		}
+		s.Regenerate = trigger == "regenerate-message"
+	}
+	if raw := body["clientTools"]; raw != nil && string(raw) != "null" {
+		if raw[0] != '[' {
+			return s, invalid(fmt.Sprintf("clientTools is %s, must be a list", shown(raw)))
+		}
+		s.ClientTools = raw
+	}
+	delete(body, "messages")
+	delete(body, "trigger")
+	delete(body, "clientTools")
+	if len(body) > 0 {
+		s.Body, err = json.Marshal(body)
+	}
+	return s, err
+}
+
+func (s *session) submit(id string, submit feed.Submit, err error) {
+	if err == nil {
+		s.room.sent(s.seat, id)
+		err = s.h.cfg.Host.Submit(s.h.ctx, s.room.address, submit)
+	}
+	if err == nil {
+		return
+	}
+	e, hidden := public(err)
+	if hidden {
+		s.log.Error("chat request failed", "request", id, "error", err)
+	}
+	s.room.refused(s.seat, id, e.Message)
+}
+
+func (s *session) cancelRequest(in *inbound) func() {
+	id, ok := text(in.ID)
+	if !ok || id == "" {
+		return nil
+	}
+	return func() {
+		s.report("cancel", s.h.cfg.Host.Cancel(s.h.ctx, s.room.address, id))
+	}
+}
+
+func (s *session) clear(*inbound) func() {
+	key := newID()
+	return func() {
+		s.report("clear", s.h.cfg.Host.Clear(s.h.ctx, s.room.address, s.seat.id, key))
+	}
+}
+
+func (s *session) setMessages(in *inbound) func() {
+	if len(bytes.TrimSpace(in.Messages)) == 0 {
+		return nil
+	}
+	messages, err := checkMessages(in.Messages)
+	if err != nil {
+		s.report("set messages", err)
+		return nil
+	}
+	return func() {
+		s.report("set messages", s.h.cfg.Host.SetMessages(s.h.ctx, s.room.address, s.seat.id, messages))
+	}
+}
+
+// report logs the failure of a command that has no reply in the protocol.
+func (s *session) report(what string, err error) {
+	if err == nil || s.h.ctx.Err() != nil {
+		return
+	}
+	if _, hidden := public(err); hidden {
+		s.log.Error(what+" failed", "error", err)
+	} else {
+		s.log.Warn(what+" refused", "error", err)
+	}
+}
+
+// probeTimeout: the clients wait 5 s for an answer.
+const probeTimeout = 3 * time.Second
+
+func (s *session) resumeRequest(in *inbound) func() {
+	var p probe
+	p.id, p.given = text(in.ProbeID)
+	return func() {
+		a := s.room.resume(s.seat, p)
+		if a == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, probeTimeout)
+		defer cancel()
+		if err := s.view(ctx, a); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("agent did not tell its transcript, answering without", "error", err)
+			s.room.settle(a)
+		}
+	}
+}
+
+func (s *session) resumeAck(in *inbound) func() {
+	id, _ := text(in.ID)
+	return func() { s.room.ack(s.seat, id) }
+}

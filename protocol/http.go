@@ -1,0 +1,114 @@
+package protocol
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// ServeHTTP serves the paths of agents, upgrades and plain requests; all other
+// paths get 404.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, found, err := h.route(r)
+	switch {
+	case !found:
+		http.NotFound(w, r)
+	case err != nil:
+		h.refuse(w, r, err)
+	case isUpgrade(r):
+		h.serveUpgrade(w, r, t)
+	default:
+		h.servePlain(w, r, t)
+	}
+}
+
+func isUpgrade(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target) {
+	if h.stopping() {
+		h.refuse(w, r, &Error{Code: Unavailable, Message: "node is stopping"})
+		return
+	}
+	err := h.checkOrigin(r)
+	if err == nil {
+		r, err = h.ask(h.cfg.BeforeConnect, r, t.address)
+	}
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	h.open(w, r, t.address)
+}
+
+func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
+	for k, v := range h.cfg.CORS {
+		w.Header().Set(k, v)
+	}
+	if r.Method == http.MethodOptions && h.cfg.CORS != nil {
+		return
+	}
+	var err error
+	if h.cfg.CORS == nil {
+		err = h.checkOrigin(r)
+	}
+	if err == nil {
+		r, err = h.ask(h.cfg.BeforeRequest, r, t.address)
+	}
+	switch {
+	case err != nil:
+		h.refuse(w, r, err)
+	case t.transcript():
+		h.serveTranscript(w, r, t.address)
+	default:
+		h.refuse(w, r, &Error{Code: NotFound, Message: "Not implemented"})
+	}
+}
+
+// serveTranscript answers GET …/get-messages, and any other method.
+func (h *Handler) serveTranscript(w http.ResponseWriter, r *http.Request, a feed.Address) {
+	messages, err := h.cfg.Host.Transcript(r.Context(), a)
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	if len(messages) == 0 {
+		messages = []byte("[]")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(messages)))
+	w.Write(messages)
+}
+
+// ask runs a gate. A panic in it is an internal error of this request alone.
+func (h *Handler) ask(gate Gate, r *http.Request, a feed.Address) (out *http.Request, err error) {
+	if gate == nil {
+		return r, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = r, fmt.Errorf("panic in a hook: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if out, err = gate(r, a); out == nil {
+		out = r
+	}
+	return out, err
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e, hidden := public(err)
+	if hidden && r.Context().Err() == nil {
+		h.log.Error("request failed", "path", r.URL.Path, "error", err)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(statuses[e.Code].http)
+	io.WriteString(w, e.Message)
+}

@@ -1,0 +1,225 @@
+package protocol
+
+import (
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// The resume handshake (protocol §3, §8): what a socket is told when it comes,
+// when it asks, and when it accepts an offer.
+
+// ask is a question to the agent, answered by a feed.View.
+type ask struct {
+	n     uint64
+	seat  *seat
+	greet bool  // the socket is new; else it has asked whether to resume
+	probe probe // echoed in the answer to that
+	done  chan struct{}
+}
+
+func (r *room) newAsk(s *seat, greet bool, p probe) *ask {
+	a := &ask{n: r.askCount.Add(1), seat: s, greet: greet, probe: p, done: make(chan struct{})}
+	r.asks[a.n] = a
+	return a
+}
+
+// askConnect registers the question that greets s.
+func (r *room) askConnect(s *seat) *ask {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newAsk(s, true, probe{})
+}
+
+// drop withdraws a; false if it has been answered.
+func (r *room) drop(a *ask) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, open := r.asks[a.n]
+	delete(r.asks, a.n)
+	return open
+}
+
+func (r *room) view(it feed.View) {
+	a := r.asks[it.Ask]
+	if a == nil {
+		return
+	}
+	delete(r.asks, it.Ask)
+	defer close(a.done)
+	if a.greet {
+		r.greet(a.seat, it.Messages)
+		return
+	}
+	if r.answer(a.seat, a.probe) {
+		return
+	}
+	// Never after the none: a client may send the moment it hears it.
+	if !emptyList(it.Messages) {
+		r.direct(a.seat, messagesFrame(it.Messages, true))
+	}
+	r.direct(a.seat, noneFrame("idle", a.probe))
+}
+
+// greet lets s take part from here on and sends the connect sequence.
+func (r *room) greet(s *seat, messages []byte) {
+	if s.bye != nil {
+		return
+	}
+	s.joined = true
+	r.log.join(s)
+	streaming := r.stream.offerable()
+	switch {
+	case streaming:
+		r.offer(s, probe{})
+	case len(r.pending) > 0:
+		r.park(s, probe{})
+	case r.recovering:
+		r.direct(s, recoveringFrame(true, r.retrying))
+	}
+	r.direct(s, r.identity)
+	// The agent's state goes here, with stateFollows in the identity.
+	r.direct(s, mcpFrame)
+	full := !emptyList(messages)
+	if full && !streaming {
+		r.direct(s, messagesFrame(messages, true))
+	}
+	s.dated = full || streaming
+}
+
+// resume answers a resume request. If it returns an ask, the answer waits for
+// the agent's View: a push on connect reaches a page before its chat hook
+// listens, so the first request of a socket that is to be told "idle" gets the
+// transcript once more before it.
+func (r *room) resume(s *seat, p probe) *ask {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !s.joined {
+		return nil
+	}
+	first := !s.probed && !s.chatted && s.dated
+	s.probed = true
+	if r.answer(s, p) {
+		return nil
+	}
+	if first {
+		return r.newAsk(s, false, p)
+	}
+	r.direct(s, noneFrame("idle", p))
+	return nil
+}
+
+// settle answers a, for which there is no View, as well as the room can.
+func (r *room) settle(a *ask) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks[a.n] == nil || !a.seat.joined {
+		return
+	}
+	delete(r.asks, a.n)
+	if !r.answer(a.seat, a.probe) {
+		r.direct(a.seat, noneFrame("idle", a.probe))
+	}
+}
+
+// answer tells s what there is to resume; false if nothing is.
+func (r *room) answer(s *seat, p probe) bool {
+	switch {
+	case r.stream.offerable():
+		r.offer(s, p)
+	case r.failed != nil:
+		r.direct(s, resumingFrame(r.failed.ended.Request, p))
+	case len(r.pending) > 0:
+		r.park(s, p)
+	default:
+		return false
+	}
+	return true
+}
+
+// offer offers the open stream. Until s ACKs it, it gets no chat frames. (Once
+// the stream is closed nobody is veiled: what follows is for all.)
+func (r *room) offer(s *seat, p probe) {
+	e := entry{to: s, frame: resumingFrame(r.stream.request, p)}
+	if !r.stream.closed {
+		e.mark = veil
+		s.offered = r.stream.request
+	}
+	s.parked = false
+	r.log.add(e)
+}
+
+// park lets s wait for a pending request: it is offered the stream when there
+// is one, or released when there will be none.
+func (r *room) park(s *seat, p probe) {
+	s.parked = true
+	r.direct(s, pendingFrame(r.pending[len(r.pending)-1], p))
+}
+
+// offerToParked: the open stream has its first chunk, its request waits no
+// longer.
+func (r *room) offerToParked() {
+	r.unpend(r.stream.request)
+	sender := r.senders[r.stream.request]
+	for _, s := range r.log.seats {
+		switch {
+		case !s.parked:
+		case s == sender: // it listens already; an offer would veil it
+			s.parked = false
+			r.direct(s, noneFrame("", probe{}))
+		default:
+			r.offer(s, probe{})
+		}
+	}
+}
+
+// releaseIfNothingPends ends the wait of parked seats without a claim that the
+// agent is idle.
+func (r *room) releaseIfNothingPends() {
+	if len(r.pending) > 0 {
+		return
+	}
+	for _, s := range r.log.seats {
+		if s.parked {
+			s.parked = false
+			r.direct(s, noneFrame("", probe{}))
+		}
+	}
+}
+
+// ack handles the acceptance of an offer. Each one gets exactly one replay,
+// even if the offer was made twice.
+func (r *room) ack(s *seat, request string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !s.joined {
+		return
+	}
+	st := r.stream
+	switch {
+	case st.offerable() && st.request == request:
+		s.offered = ""
+		s.caught = false
+		r.log.add(entry{to: s, replay: st.replay(), mark: unveil})
+	case st.offerable() && !st.closed:
+		if s.offered != "" { // accepting one stream never lets another through
+			r.offer(s, probe{})
+		}
+	case r.failed != nil && r.failed.ended.Request == request:
+		r.log.add(entry{to: s, replay: r.failed.replay()})
+	case slices.Contains(r.pending, request): // "over" would be wrong
+		r.park(s, probe{})
+	default:
+		r.direct(s, settledFrame(request, r.recall(request)))
+	}
+}
+
+// recall finds how request ended, the newest if an id was used twice.
+func (r *room) recall(request string) *feed.Ended {
+	for i := len(r.recent) - 1; i >= 0; i-- {
+		if r.recent[i].Request == request {
+			return &r.recent[i]
+		}
+	}
+	return nil
+}

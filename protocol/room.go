@@ -1,0 +1,327 @@
+package protocol
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// room is where the sockets of one agent meet what the agent lets out. It is
+// volatile: what it knows comes from the feed, and a new incarnation tells it
+// anew. It outlives the incarnation as long as it has sockets.
+//
+// It is a state machine over two inputs, feed items (Put) and socket events
+// (greet, probe, ack, …); its output is the log, from which each socket's
+// writer takes frames.
+type room struct {
+	address  feed.Address
+	identity []byte
+	askCount *atomic.Uint64 // of the handler: an ask is never mistaken for one of an older room
+
+	// refs and held are guarded by the handler's mutex: sockets and the
+	// incarnation that keep the room.
+	refs int
+	held bool
+
+	mu  sync.Mutex // guards all below, and the seats; held for a few frames' copying at most
+	log log
+
+	pending    []string // accepted and not streaming (no chunk yet), oldest first
+	stream     *stream  // from Opened until Ended
+	failed     *failure
+	recent     []feed.Ended // ring of the last maxRecent, oldest first
+	recovering bool
+	retrying   string           // request that waits between two attempts, if recovering
+	senders    map[string]*seat // which socket sent which request, until it ends
+	asks       map[uint64]*ask
+}
+
+// maxRecent requests that ended are remembered for late ACKs.
+const maxRecent = 32
+
+// limits are how far a socket may lag, see Config.
+type limits struct{ frames, bytes int }
+
+func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
+	r := &room{
+		address:  a,
+		identity: identityFrame(a),
+		askCount: askCount,
+		senders:  map[string]*seat{},
+		asks:     map[uint64]*ask{},
+	}
+	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
+	r.log.slow = func(s *seat) {
+		r.dismiss(s, farewell{code: websocket.StatusTryAgainLater, reason: "too far behind, reconnect", log: true})
+	}
+	return r
+}
+
+// Put implements feed.Sink.
+func (r *room) Put(item feed.Item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch it := item.(type) {
+	case feed.Chunk:
+		r.chunk(it)
+	case feed.Loaded:
+		r.loaded(it)
+	case feed.Accepted:
+		r.failed = nil
+		r.pending = append(r.pending, it.Request)
+	case feed.Opened:
+		r.stream = newStream(it.Request, it.Continuation)
+	case feed.Closed:
+		r.closed(it.Request)
+	case feed.Transcript:
+		r.transcript(it)
+	case feed.Ended:
+		r.ended(it)
+	case feed.Cleared:
+		r.cleared(it)
+	case feed.Recovery:
+		r.recovering, r.retrying = it.On, it.Request
+		r.cast(entry{frame: recoveringFrame(it.On, it.Request)})
+	case feed.View:
+		r.view(it)
+	}
+}
+
+// cast, direct and mark add to the log.
+func (r *room) cast(e entry) { r.log.add(e) }
+
+func (r *room) direct(s *seat, frame []byte) { r.log.add(entry{to: s, frame: frame}) }
+
+func (r *room) chunk(c feed.Chunk) {
+	st := r.stream
+	if st == nil || st.closed {
+		return // of a stream that was cleared away
+	}
+	frame := st.push(c)
+	if len(st.frames) == 1 {
+		r.offerToParked()
+	}
+	r.cast(entry{frame: frame, chat: true})
+}
+
+// loaded replaces everything that was known. If an older incarnation left a
+// stream open, its sockets wait for an end that no feed will tell them: they
+// are closed, and resume.
+func (r *room) loaded(it feed.Loaded) {
+	if r.stream != nil {
+		r.dismissAll(restarted)
+	}
+	r.forget()
+	r.pending = slices.Clone(it.Pending)
+	r.recovering, r.retrying = it.Recovering != "", it.Recovering
+	r.recent = slices.Clone(it.Recent[max(0, len(it.Recent)-maxRecent):])
+	if it.Failed != nil {
+		st := newStream(it.Failed.Request, it.Failed.Continuation)
+		for _, c := range it.FailedLog {
+			st.push(c)
+		}
+		r.failed = &failure{*it.Failed, st.frames}
+	}
+	r.releaseIfNothingPends()
+}
+
+func (r *room) forget() {
+	r.pending, r.stream, r.failed, r.recent = nil, nil, nil, nil
+	r.recovering, r.retrying = false, ""
+}
+
+// closed: from here on nobody is veiled, so that everybody gets the transcript
+// and the terminal frame.
+func (r *room) closed(request string) {
+	if r.stream == nil || r.stream.request != request || r.stream.closed {
+		return
+	}
+	r.stream.closed = true
+	r.unveilAll()
+}
+
+func (r *room) unveilAll() {
+	r.cast(entry{mark: unveil})
+	for _, s := range r.log.seats {
+		s.offered = ""
+	}
+}
+
+func (r *room) transcript(it feed.Transcript) {
+	if len(r.log.seats) == 0 {
+		return
+	}
+	e := entry{frame: messagesFrame(it.Messages, false), chat: true}
+	if it.Request != "" {
+		e.but = r.senders[it.Request]
+	}
+	if it.By != "" {
+		e.nor = r.seatByID(it.By)
+	}
+	r.cast(e)
+}
+
+func (r *room) seatByID(id string) *seat {
+	for _, s := range r.log.seats {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func (r *room) ended(e feed.Ended) {
+	r.closed(e.Request)
+	r.unpend(e.Request)
+	sender := r.senders[e.Request]
+	delete(r.senders, e.Request)
+	for _, frame := range terminalFrames(&e) {
+		if !e.Private {
+			r.cast(entry{frame: frame})
+		} else if sender != nil {
+			r.direct(sender, frame)
+		}
+	}
+	r.remember(e)
+	if r.stream != nil && r.stream.request == e.Request {
+		r.stream = nil
+	}
+	r.releaseIfNothingPends()
+}
+
+// remember keeps what late ACKs and later probes will ask for.
+func (r *room) remember(e feed.Ended) {
+	if len(r.recent) == maxRecent {
+		r.recent = append(r.recent[:0], r.recent[1:]...)
+	}
+	r.recent = append(r.recent, e)
+	switch e.Outcome {
+	case feed.Errored:
+		f := &failure{ended: e}
+		if r.stream != nil && r.stream.request == e.Request {
+			f.frames = r.stream.frames
+		}
+		r.failed = f
+	case feed.Completed, feed.Aborted:
+		r.failed = nil
+	}
+}
+
+func (r *room) cleared(it feed.Cleared) {
+	r.unveilAll()
+	r.pending, r.stream, r.failed = nil, nil, nil
+	r.releaseIfNothingPends()
+	r.cast(entry{frame: clearFrame, but: r.seatByID(it.By)})
+}
+
+func (r *room) unpend(request string) {
+	if i := slices.Index(r.pending, request); i >= 0 {
+		r.pending = slices.Delete(r.pending, i, i+1)
+	}
+}
+
+// sent notes that s has sent request, before the agent hears of it.
+func (r *room) sent(s *seat, request string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.chatted = true
+	if s.joined {
+		r.senders[request] = s
+	}
+}
+
+// refused ends a request that the agent has not accepted.
+func (r *room) refused(s *seat, request, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.senders[request] == s {
+		delete(r.senders, request)
+	}
+	if s.joined {
+		r.direct(s, refusalFrame(request, text))
+	}
+}
+
+// take appends the next frames for s to dst. If there are none, either bye says
+// how s ends or s is roused when there are.
+func (r *room) take(s *seat, dst []out) (_ []out, bye *farewell) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.bye != nil && s.pos >= s.bye.at {
+		return dst, s.bye
+	}
+	if s.joined {
+		dst = r.log.take(s, dst)
+	}
+	return dst, nil
+}
+
+var restarted = farewell{code: websocket.StatusServiceRestart, reason: "agent restarted, reconnect"}
+
+// dismiss ends s. It takes part no longer; what is due to it before b.at is
+// still sent, so it leaves the log only when its socket has gone.
+func (r *room) dismiss(s *seat, b farewell) {
+	if s.bye != nil {
+		return
+	}
+	s.bye = &b
+	if b.at == 0 {
+		r.log.leave(s)
+		s.joined = false
+	}
+	s.rouse()
+}
+
+func (r *room) dismissAll(b farewell) {
+	b.at = r.log.end()
+	for _, s := range r.log.seats {
+		r.dismiss(s, b)
+	}
+}
+
+// close ends s with a code and a reason.
+func (r *room) close(s *seat, b farewell) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.joined {
+		b.at = r.log.end()
+	}
+	r.dismiss(s, b)
+}
+
+// lost: the incarnation has ended by a fault. The sockets that took part in it
+// are closed, since the end of what they watch may never be told here; the
+// clients reconnect and resume.
+func (r *room) lost() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dismissAll(restarted)
+	r.forget()
+}
+
+// leave: the socket of s has gone.
+func (r *room) leave(s *seat) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.bye == nil {
+		s.bye = &farewell{}
+	}
+	s.bye.at = 0
+	s.joined = false
+	r.log.leave(s)
+	for request, sender := range r.senders {
+		if sender == s {
+			delete(r.senders, request)
+		}
+	}
+	for n, a := range r.asks {
+		if a.seat == s {
+			delete(r.asks, n)
+		}
+	}
+	s.rouse()
+}

@@ -1,0 +1,56 @@
+package protocol
+
+import "github.com/coder/websocket"
+
+// seat is what a room knows of one socket. The socket itself (session) holds
+// it, and its writer advances the cursor in it through room.take.
+type seat struct {
+	id   string        // unique for each socket; what feed items name in By
+	pk   string        // chosen by the client, kept over its reconnects; not unique
+	wake chan struct{} // capacity 1: there may be something to take
+
+	// What follows is guarded by room.mu.
+
+	// The cursor. These are facts as of position pos.
+	pos        uint64
+	veiled     bool // has been offered the open stream and has not ACKed
+	replayed   int  // frames already taken of the replay at pos
+	castFrames uint64
+	castBytes  uint64
+
+	// directFrames and directBytes are addressed to this seat alone and not yet taken.
+	directFrames int
+	directBytes  int
+
+	// Invariant: idle => pos is the end of the log.
+	idle   bool // the writer has taken all and waits for wake
+	caught bool // has been idle since it joined or last asked for a replay: lag counts
+
+	// These are facts as of the end of the log.
+	joined  bool   // greeted, and taking part
+	offered string // the stream it is not shown before it has ACKed it
+	parked  bool   // waits for a pending request to stream
+	probed  bool   // has sent a resume request
+	chatted bool   // has sent a chat request
+	dated   bool   // its picture may be older than the transcript: worth a second push
+	bye     *farewell
+}
+
+// farewell ends a seat.
+type farewell struct {
+	code   websocket.StatusCode // 0: the socket is gone, nothing to say
+	reason string
+	at     uint64 // what stands in the log before this position is still sent
+	log    bool   // the client is to blame: worth a line
+}
+
+func newSeat(id, pk string) *seat {
+	return &seat{id: id, pk: pk, wake: make(chan struct{}, 1)}
+}
+
+func (s *seat) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

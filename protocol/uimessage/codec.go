@@ -1,0 +1,191 @@
+package uimessage
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// A field is one JSON member of a T (a Part or a Chunk): how it is read and
+// written. The tables of kinds are made of fields, so that parsing, checking
+// and encoding cannot drift apart.
+type field[T any] struct {
+	name     string
+	key      string // `,"name":`
+	required bool   // must be there when read, is always written
+	nullable bool   // JSON null is a value, not absence
+	has      func(*T) bool
+	put      func([]byte, *T) []byte
+	set      func(*T, json.RawMessage) (reason string) // "" if the value fits
+}
+
+// need returns the field as one that its kind cannot do without.
+func (f field[T]) need() field[T] {
+	f.required = true
+	return f
+}
+
+// text is a string that may be empty.
+func text[T any](name string, at func(*T) *string) field[T] {
+	return field[T]{
+		name: name, key: `,"` + name + `":`,
+		has: func(v *T) bool { return *at(v) != "" },
+		put: func(dst []byte, v *T) []byte { return appendString(dst, *at(v)) },
+		set: func(v *T, raw json.RawMessage) string {
+			if !unquote(raw, at(v)) {
+				return "must be a string"
+			}
+			return ""
+		},
+	}
+}
+
+// name is a string that identifies something, so it must not be empty.
+func name[T any](label string, at func(*T) *string) field[T] {
+	f := text(label, at)
+	set := f.set
+	f.set = func(v *T, raw json.RawMessage) string {
+		if reason := set(v, raw); reason != "" {
+			return reason
+		}
+		if *at(v) == "" {
+			return "must not be empty"
+		}
+		return ""
+	}
+	return f
+}
+
+// flag is a boolean; false is the same as absent.
+func flag[T any](name string, at func(*T) *bool) field[T] {
+	return field[T]{
+		name: name, key: `,"` + name + `":`,
+		has: func(v *T) bool { return *at(v) },
+		put: func(dst []byte, v *T) []byte {
+			if *at(v) {
+				return append(dst, "true"...)
+			}
+			return append(dst, "false"...)
+		},
+		set: func(v *T, raw json.RawMessage) string {
+			*at(v) = string(raw) == "true"
+			if !*at(v) && string(raw) != "false" {
+				return "must be true or false"
+			}
+			return ""
+		},
+	}
+}
+
+// value is any JSON, carried as it is.
+func value[T any](name string, at func(*T) *json.RawMessage) field[T] {
+	return field[T]{
+		name: name, key: `,"` + name + `":`, nullable: true,
+		has: func(v *T) bool { return len(*at(v)) > 0 },
+		put: func(dst []byte, v *T) []byte {
+			if raw := *at(v); len(raw) > 0 {
+				return append(dst, raw...)
+			}
+			return append(dst, "null"...)
+		},
+		set: func(v *T, raw json.RawMessage) string {
+			*at(v) = raw
+			return ""
+		},
+	}
+}
+
+// decode fills v from obj. What is left in obj is returned as the extra fields.
+func decode[T any](fields []field[T], obj map[string]json.RawMessage, v *T) (map[string]json.RawMessage, *InvalidError) {
+	for i := range fields {
+		f := &fields[i]
+		raw, ok := obj[f.name]
+		if ok && !f.nullable && string(raw) == "null" {
+			delete(obj, f.name)
+			ok = false
+		}
+		if !ok {
+			if f.required {
+				return nil, invalid(f.name, nil, "is missing")
+			}
+			continue
+		}
+		if reason := f.set(v, raw); reason != "" {
+			return nil, invalid(f.name, raw, reason)
+		}
+		delete(obj, f.name)
+	}
+	if len(obj) == 0 {
+		return nil, nil
+	}
+	return obj, nil
+}
+
+// encode appends {"type":typ, the fields of v, the extra fields by name}.
+func encode[T any](dst []byte, typ string, fields []field[T], v *T, extra map[string]json.RawMessage) []byte {
+	dst = append(dst, `{"type":`...)
+	dst = appendString(dst, typ)
+	for i := range fields {
+		f := &fields[i]
+		if f.required || f.has(v) {
+			dst = append(dst, f.key...)
+			dst = f.put(dst, v)
+		}
+	}
+	return append(appendExtra(dst, extra), '}')
+}
+
+func appendExtra(dst []byte, extra map[string]json.RawMessage) []byte {
+	if len(extra) == 0 {
+		return dst
+	}
+	for _, k := range slices.Sorted(maps.Keys(extra)) {
+		dst = append(dst, ',')
+		dst = appendString(dst, k)
+		dst = append(dst, ':')
+		dst = append(dst, extra[k]...)
+	}
+	return dst
+}
+
+// clean returns data as compact JSON in valid UTF-8.
+func clean(data []byte) (json.RawMessage, *InvalidError) {
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	var buf bytes.Buffer
+	buf.Grow(len(data))
+	if err := json.Compact(&buf, data); err != nil {
+		return nil, invalid("", data, "is not JSON")
+	}
+	return buf.Bytes(), nil
+}
+
+// object splits clean JSON into its members. Of equal names the last one counts.
+func object(raw json.RawMessage) (map[string]json.RawMessage, *InvalidError) {
+	var obj map[string]json.RawMessage
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &obj) != nil {
+		return nil, invalid("", raw, "must be an object")
+	}
+	return obj, nil
+}
+
+// takeType removes and returns the member "type" of a part or chunk.
+func takeType(obj map[string]json.RawMessage) (string, *InvalidError) {
+	raw, ok := obj["type"]
+	if !ok {
+		return "", invalid("type", nil, "is missing")
+	}
+	var typ string
+	if !unquote(raw, &typ) || typ == "" {
+		return "", invalid("type", raw, "must be a non-empty string")
+	}
+	delete(obj, "type")
+	return typ, nil
+}
+
+func unquote(raw json.RawMessage, s *string) bool {
+	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, s) == nil
+}

@@ -1,0 +1,192 @@
+package uimessage
+
+import "errors"
+
+// ErrInBand is returned by Guard.Admit for an error chunk. Such a chunk is never
+// sent as content: the caller ends the turn and tells clients in an error frame.
+var ErrInBand = errors.New("uimessage: error chunk in the stream")
+
+// A Guard is the light companion of one stream: it sees each chunk before it
+// gets its number and knows just enough (what is open, how far each call is) to
+// let out only what every client takes. It does not build parts.
+//
+// A Guard belongs to one goroutine.
+type Guard struct {
+	// MessageID is the id that the message is stored under: the base's, until
+	// the producer's own start chunk names another one (new messages only).
+	MessageID string
+
+	continuation bool
+	started      bool
+	step         int // start-steps so far
+	open         map[proseID]struct{}
+	calls        map[string]*call
+	approvals    map[string]string // approval id -> call id
+	owed         *Chunk            // goes right behind the chunk just admitted
+}
+
+// A call is what the guard knows of one tool call.
+type call struct {
+	part        Part // as it was announced
+	state       string
+	step        int  // of this stream; -1 for a call of the base
+	announced   bool // in this stream
+	hasInput    bool // the whole input was announced
+	approved    bool
+	preliminary bool
+	request     *Chunk // the last approval request
+}
+
+func (t *call) final() bool {
+	switch t.state {
+	case OutputAvailable:
+		return !t.preliminary
+	case OutputError, OutputDenied:
+		return true
+	}
+	return false
+}
+
+// NewGuard guards the stream of a new message (base is empty but for its id) or
+// a continuation of the message base.
+func NewGuard(base Message, continuation bool) *Guard {
+	g := &Guard{
+		MessageID:    base.ID,
+		continuation: continuation,
+		open:         make(map[proseID]struct{}),
+		calls:        make(map[string]*call),
+		approvals:    make(map[string]string),
+	}
+	for _, p := range base.Parts {
+		if !p.IsTool() {
+			continue
+		}
+		t := &call{part: p, state: p.State, step: -1, hasInput: len(p.Input) > 0 && p.State != InputStreaming, preliminary: p.Preliminary}
+		if p.Approval != nil {
+			t.approved = p.Approval.yes()
+			g.approvals[p.Approval.ID] = p.ToolCallID
+			request := p.request()
+			t.request = &request
+		}
+		g.calls[p.ToolCallID] = t
+	}
+	return g
+}
+
+// Admit decides on the next chunk of the stream: out is what is to be sent in
+// its place, drop says that nothing is. An error means that the stream is
+// broken, since clients would fail on the chunk: a *SequenceError that names
+// the id, or ErrInBand.
+//
+// Admit takes one chunk for one. A stream that may need more (a start before its
+// first chunk, a call of the base that outputs refer to) goes through Pass.
+func (g *Guard) Admit(c Chunk) (out Chunk, drop bool, err error) {
+	g.owed = nil
+	if g.NeedsStart(c) {
+		return c, true, &SequenceError{Chunk: c.Type, ID: c.ID + c.ToolCallID, Reason: "the stream has no start chunk"}
+	}
+	if k := kindOf(c.Type); k.admit != nil {
+		drop, err = k.admit(g, &c)
+	}
+	return c, drop, err
+}
+
+// NeedsStart reports whether a start chunk has to be admitted before c.
+func (g *Guard) NeedsStart(c Chunk) bool {
+	return !g.started && c.Type != "start" && c.Type != "error"
+}
+
+// Start returns the start chunk of this stream.
+func (g *Guard) Start() Chunk {
+	c := Chunk{Type: "start"}
+	if !g.continuation {
+		c.MessageID = g.MessageID
+	}
+	return c
+}
+
+// Pass appends to dst everything that is to be sent for c, in order, and
+// returns the extended slice: a missing start, a missing announcement of the
+// call that c is about, c as Admit rewrites it, and what has to follow. Errors
+// are those of Admit; what dst got before the error may be sent.
+func (g *Guard) Pass(dst []Chunk, c Chunk) ([]Chunk, error) {
+	if g.NeedsStart(c) {
+		out, _, _ := g.Admit(g.Start())
+		dst = append(dst, out)
+	}
+	var err error
+	for _, a := range g.announcements(&c) {
+		if dst, err = g.pass(dst, a); err != nil {
+			return dst, err
+		}
+	}
+	return g.pass(dst, c)
+}
+
+func (g *Guard) pass(dst []Chunk, c Chunk) ([]Chunk, error) {
+	out, drop, err := g.Admit(c)
+	if err != nil {
+		return dst, err
+	}
+	if !drop {
+		dst = append(dst, out)
+	}
+	if owed := g.owed; owed != nil {
+		return g.pass(dst, *owed)
+	}
+	return dst, nil
+}
+
+// announcements returns what a client has to hear before c if c settles a call
+// that only the base knows. AI SDK 6 begins a continuation with an empty message
+// and fails on the output of an unknown call; AI SDK 7 keeps the message and
+// takes the second announcement for an update. After the first start-step it
+// would be a second part there, so then there is none.
+func (g *Guard) announcements(c *Chunk) []Chunk {
+	switch c.Type {
+	case "tool-output-available", "tool-output-error", "tool-output-denied", "tool-approval-request", "tool-approval-response":
+	default:
+		return nil
+	}
+	id := c.ToolCallID
+	if c.Type == "tool-approval-response" {
+		id = g.approvals[c.ApprovalID]
+	}
+	t := g.calls[id]
+	if t == nil || !g.reannounces(t) {
+		return nil
+	}
+	list := []Chunk{t.part.announce("tool-input-available")}
+	if c.Type == "tool-approval-response" && t.request != nil {
+		list = append(list, *t.request)
+	}
+	return list
+}
+
+// reannounces reports whether an open call of the base may be announced once
+// more in this stream.
+func (g *Guard) reannounces(t *call) bool {
+	return t.step < 0 && !t.announced && !t.final() && g.step == 0
+}
+
+// announce is the chunk that introduces p with its whole input, or without any
+// (tool-input-start).
+func (p *Part) announce(kind string) Chunk {
+	c := Chunk{
+		Type: kind, ToolCallID: p.ToolCallID, ToolName: p.Tool(), Title: p.Title,
+		Dynamic: p.Type == DynamicTool, ProviderExecuted: p.ProviderExecuted,
+		ProviderMetadata: p.CallProviderMetadata, ToolMetadata: p.ToolMetadata,
+	}
+	if kind == "tool-input-start" {
+		c.InputEncoding = p.InputEncoding
+		return c
+	}
+	c.Input = p.Input
+	if len(p.RawInput) > 0 {
+		c.Input = p.RawInput
+	}
+	return c
+}
+
+// Fact says how soon an admitted chunk has to be on disk.
+func (g *Guard) Fact(c Chunk) Urgency { return c.urgency() }

@@ -1,0 +1,194 @@
+package uimessage
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// Role says who speaks.
+type Role string
+
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	System    Role = "system"
+)
+
+const maxID = 256 // bytes of a message id
+
+// A Message is one entry of a conversation as clients show and store it.
+type Message struct {
+	ID       string // unique in the conversation, at most 256 bytes
+	Role     Role
+	Parts    []Part
+	Metadata json.RawMessage            // the author's; nil if there is none
+	Extra    map[string]json.RawMessage // fields that are not named above, by name
+}
+
+// ParseMessage reads one message and checks what a client may have got wrong:
+// the id (not empty, at most 256 bytes), the role, each part's type and the
+// fields that its type is made of. Errors are *InvalidError.
+func ParseMessage(data []byte) (Message, error) {
+	raw, bad := clean(data)
+	if bad != nil {
+		return Message{}, bad
+	}
+	m, bad := parseMessage(raw)
+	if bad != nil {
+		return Message{}, bad
+	}
+	return m, nil
+}
+
+// ParseMessages reads a JSON array of messages. The paths in its errors begin
+// with "messages".
+func ParseMessages(data []byte) ([]Message, error) {
+	raw, bad := clean(data)
+	if bad != nil {
+		return nil, bad.In("messages")
+	}
+	var list []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return nil, invalid("messages", raw, "must be an array")
+	}
+	out := make([]Message, len(list))
+	for i := range list {
+		if out[i], bad = parseMessage(list[i]); bad != nil {
+			return nil, bad.In("messages[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return out, nil
+}
+
+func parseMessage(raw json.RawMessage) (Message, *InvalidError) {
+	obj, bad := object(raw)
+	if bad != nil {
+		return Message{}, bad
+	}
+	var m Message
+	if m.ID, bad = parseID(obj); bad != nil {
+		return Message{}, bad
+	}
+	if m.Role, bad = parseRole(obj); bad != nil {
+		return Message{}, bad
+	}
+	if m.Parts, bad = parseParts(obj); bad != nil {
+		return Message{}, bad
+	}
+	if raw := obj["metadata"]; len(raw) > 0 && string(raw) != "null" {
+		m.Metadata = raw
+	}
+	for _, k := range []string{"id", "role", "parts", "metadata"} {
+		delete(obj, k)
+	}
+	if len(obj) > 0 {
+		m.Extra = obj
+	}
+	return m, nil
+}
+
+func parseID(obj map[string]json.RawMessage) (string, *InvalidError) {
+	var id string
+	switch raw, ok := obj["id"]; {
+	case !ok:
+		return "", invalid("id", nil, "is missing")
+	case !unquote(raw, &id) || id == "":
+		return "", invalid("id", raw, "must be a non-empty string")
+	case len(id) > maxID:
+		return "", invalid("id", raw, "must be at most "+strconv.Itoa(maxID)+" bytes long")
+	}
+	return id, nil
+}
+
+func parseRole(obj map[string]json.RawMessage) (Role, *InvalidError) {
+	raw, ok := obj["role"]
+	if !ok {
+		return "", invalid("role", nil, "is missing")
+	}
+	var role string
+	if !unquote(raw, &role) || !slices.Contains([]Role{User, Assistant, System}, Role(role)) {
+		return "", invalid("role", raw, `must be "user", "assistant" or "system"`)
+	}
+	return Role(role), nil
+}
+
+func parseParts(obj map[string]json.RawMessage) ([]Part, *InvalidError) {
+	raw, ok := obj["parts"]
+	if !ok {
+		return nil, invalid("parts", nil, "is missing")
+	}
+	var list []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return nil, invalid("parts", raw, "must be an array")
+	}
+	parts := make([]Part, len(list))
+	for i := range list {
+		var bad *InvalidError
+		if parts[i], bad = parsePart(list[i]); bad != nil {
+			return nil, bad.In("parts[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return parts, nil
+}
+
+// AppendJSON appends the message as one JSON object: id, role, parts, metadata,
+// then Extra by name. Equal messages give equal bytes.
+func (m Message) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = appendString(dst, m.ID)
+	dst = append(dst, `,"role":`...)
+	dst = appendString(dst, string(m.Role))
+	dst = append(dst, `,"parts":[`...)
+	for i := range m.Parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = m.Parts[i].AppendJSON(dst)
+	}
+	dst = append(dst, ']')
+	if len(m.Metadata) > 0 {
+		dst = append(dst, `,"metadata":`...)
+		dst = append(dst, m.Metadata...)
+	}
+	return append(appendExtra(dst, m.Extra), '}')
+}
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (m Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+
+// UnmarshalJSON is ParseMessage for encoding/json.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	out, err := ParseMessage(data)
+	if err != nil {
+		return err
+	}
+	*m = out
+	return nil
+}
+
+// AppendList appends a JSON array out of messages that are encoded already.
+func AppendList(dst []byte, messages [][]byte) []byte {
+	dst = append(dst, '[')
+	for i, m := range messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, m...)
+	}
+	return append(dst, ']')
+}
+
+// TrailingUsers returns the ids of the run of user messages at the end of ms,
+// oldest first: what a request asks to be answered.
+func TrailingUsers(ms []Message) []string {
+	from := len(ms)
+	for from > 0 && ms[from-1].Role == User {
+		from--
+	}
+	var ids []string
+	for _, m := range ms[from:] {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}

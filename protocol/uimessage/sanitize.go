@@ -1,0 +1,131 @@
+package uimessage
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxProviderString is the length in characters to which the strings of calls
+// that a provider executed itself are cut before storing.
+const maxProviderString = 500
+
+const cutMark = "… [cut]"
+
+// Sanitize returns m as it is stored: without OpenAI's item ids and encrypted
+// reasoning (they refer to what the provider may have forgotten), without the
+// reasoning parts that are empty then, and with the long strings of
+// provider-executed calls cut. It is pure, and idempotent.
+func Sanitize(m Message) Message {
+	parts := make([]Part, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		p.ProviderMetadata = dropOpenAI(p.ProviderMetadata)
+		p.CallProviderMetadata = dropOpenAI(p.CallProviderMetadata)
+		if p.Type == ReasoningPart && strings.TrimSpace(p.Text) == "" && len(p.ProviderMetadata) == 0 {
+			continue
+		}
+		if p.ProviderExecuted && p.IsTool() && !quotesTheWeb(p.Tool()) {
+			p.Input = cutStrings(p.Input)
+			p.Output = cutStrings(p.Output)
+		}
+		parts = append(parts, p)
+	}
+	m.Parts = parts
+	return m
+}
+
+// quotesTheWeb is for the tools whose results the model must see again word for
+// word, under their plain or dated names.
+func quotesTheWeb(tool string) bool {
+	return strings.HasPrefix(tool, "web_search") || strings.HasPrefix(tool, "web_fetch")
+}
+
+// dropOpenAI removes what must not be stored from the metadata of one part, and
+// whatever objects it leaves empty.
+func dropOpenAI(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`"openai"`)) {
+		return raw
+	}
+	list, ok := members(raw)
+	if !ok {
+		return raw
+	}
+	var kept []member
+	for _, provider := range list {
+		if provider.name == "openai" {
+			rest, ok := dropMembers(provider.raw, "itemId", "reasoningEncryptedContent")
+			if ok && len(rest) == 0 {
+				continue
+			}
+			if ok {
+				provider.raw = appendMembers(nil, rest)
+			}
+		}
+		kept = append(kept, provider)
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return appendMembers(nil, kept)
+}
+
+func dropMembers(raw json.RawMessage, names ...string) (rest []member, ok bool) {
+	list, ok := members(raw)
+	for _, m := range list {
+		drop := false
+		for _, name := range names {
+			drop = drop || m.name == name
+		}
+		if !drop {
+			rest = append(rest, m)
+		}
+	}
+	return rest, ok
+}
+
+// cutStrings shortens every long string in a JSON value, except for the values
+// of members whose name begins with "encrypted".
+func cutStrings(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= maxProviderString {
+		return raw
+	}
+	switch raw[0] {
+	case '"':
+		var s string
+		if !unquote(raw, &s) || utf8.RuneCountInString(s) <= maxProviderString {
+			return raw
+		}
+		runes := []rune(s)[:maxProviderString-utf8.RuneCountInString(cutMark)]
+		return appendString(nil, string(runes)+cutMark)
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return raw
+		}
+		for i := range list {
+			list[i] = cutStrings(list[i])
+		}
+		return append(append([]byte{'['}, bytes.Join(asBytes(list), []byte{','})...), ']')
+	case '{':
+		list, ok := members(raw)
+		if !ok {
+			return raw
+		}
+		for i := range list {
+			if !strings.HasPrefix(list[i].name, "encrypted") {
+				list[i].raw = cutStrings(list[i].raw)
+			}
+		}
+		return appendMembers(nil, list)
+	}
+	return raw
+}
+
+func asBytes(list []json.RawMessage) [][]byte {
+	out := make([][]byte, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}

@@ -1,0 +1,12 @@
+import { isToolUIPart, type UIMessage } from "ai";
+
+/** Whether a message has anything to look at yet. */
+export function isVisible(message: UIMessage): boolean {
+  return message.parts.some((part) => isToolUIPart(part) || part.type === "file" || ((part.type === "text" || part.type === "reasoning") && part.text !== ""));
+}
+
+/** Whether the last words were begun and never ended: the mark that a stopped turn leaves in its message. */
+export function hasUnfinishedText(message: UIMessage): boolean {
+  const spoken = message.parts.findLast((part) => part.type === "text" || part.type === "reasoning");
+  return spoken?.state === "streaming";
+}
