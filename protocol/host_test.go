@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 var roomOne = feed.Address{Class: "ChatAgent", Name: "room-1"}
@@ -39,7 +40,7 @@ type (
 	cleared   struct{ by, key string }
 	messages  struct {
 		by   string
-		list []json.RawMessage
+		list []uimessage.Message
 	}
 )
 
@@ -98,7 +99,7 @@ func (s *scriptedHost) Clear(_ context.Context, _ feed.Address, by, key string) 
 	return nil
 }
 
-func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []json.RawMessage) error {
+func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []uimessage.Message) error {
 	s.asked <- messages{by, list}
 	return nil
 }

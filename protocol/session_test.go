@@ -58,7 +58,7 @@ func TestCommandsReachTheHost(t *testing.T) {
 	a.send(`{"type":"cf_agent_chat_messages","messages":[{"id":"u1","role":"user","parts":[]}]}`)
 	set := (<-n.asked).(messages)
 	require.Equal(t, first.by, set.by)
-	require.JSONEq(t, `{"id":"u1","role":"user","parts":[]}`, string(set.list[0]))
+	require.JSONEq(t, `{"id":"u1","role":"user","parts":[]}`, string(set.list[0].AppendJSON(nil)))
 
 	// By names this socket, so it is excluded.
 	n.put(roomOne, feed.Cleared{By: first.by}, feed.Recovery{On: true})
@@ -96,14 +96,14 @@ func TestWrongRequestIsAnsweredWithAnError(t *testing.T) {
 	a := n.dial("").greeted()
 	long := strings.Repeat("x", 300)
 	for body, want := range map[string]string{
-		`{"messages":5}`:   "messages is not a list",
-		`{"messages":[5]}`: "messages[0] is not an object",
-		`{"messages":[{"id":"a","role":"user","parts":{}}]}`:                                       "messages[0].parts is not a list",
-		`{"messages":[{"role":"user","parts":[]}]}`:                                                "messages[0].id is missing, must be a text",
-		`{"messages":[{"id":"` + long + `","role":"user","parts":[]}]}`:                            "messages[0].id has 300 bytes, the limit is 256",
-		`{"messages":[{"id":"a","role":"root","parts":[]}]}`:                                       `messages[0].role is "root", must be user, assistant or system`,
-		`{"messages":[{"id":"a","role":"user"}]}`:                                                  "messages[0].parts is missing",
-		`{"messages":[{"id":"a","role":"user","parts":[]},{"id":"b","role":"user","parts":[{}]}]}`: "messages[1].parts[0].type is missing, must be a text",
+		`{"messages":5}`:   "invalid UI message: messages must be an array, got 5",
+		`{"messages":[5]}`: "invalid UI message: messages[0] must be an object, got 5",
+		`{"messages":[{"id":"a","role":"user","parts":{}}]}`:                                       "invalid UI message: messages[0].parts must be an array, got {}",
+		`{"messages":[{"role":"user","parts":[]}]}`:                                                "invalid UI message: messages[0].id is missing",
+		`{"messages":[{"id":"` + long + `","role":"user","parts":[]}]}`:                            `invalid UI message: messages[0].id must be at most 256 bytes long, got "` + long[:76] + "…",
+		`{"messages":[{"id":"a","role":"root","parts":[]}]}`:                                       `invalid UI message: messages[0].role must be "user", "assistant" or "system", got "root"`,
+		`{"messages":[{"id":"a","role":"user"}]}`:                                                  "invalid UI message: messages[0].parts is missing",
+		`{"messages":[{"id":"a","role":"user","parts":[]},{"id":"b","role":"user","parts":[{}]}]}`: "invalid UI message: messages[1].parts[0].type is missing",
 		`{"messages":[],"trigger":"nope"}`:                                                         `trigger is "nope", must be submit-message or regenerate-message`,
 		`{"messages":[],"clientTools":{}}`:                                                         "clientTools is {}, must be a list",
 	} {
