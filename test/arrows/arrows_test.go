@@ -17,7 +17,7 @@ var layers = []layer{
 	{"proto/...", nil, "generated code stands alone"},
 
 	{"protocol/uimessage", nil, "a leaf of plain types, shared by the cores and the wire"},
-	{"protocol/feed", nil, "a leaf of plain types, shared by the cores, actors and the wire"},
+	{"protocol/feed", paths("protocol/uimessage"), "a leaf of plain types, shared by the cores, actors and the wire"},
 	{"protocol/...", paths("protocol/..."), "the wire knows agents only by the Host that it declares, so it can be read and tested alone"},
 
 	{"toolruns/...", paths("toolruns/...", "proto/journal/...", "protocol/uimessage"), "a pure core decides; it does nothing itself"},
