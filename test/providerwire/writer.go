@@ -99,7 +99,7 @@ func (w *Writer) Reasoning(piece string) { w.send(w.dialect.reasoning(piece)) }
 // content (Responses). The server takes it back in later requests. Chat
 // Completions has no such thing.
 func (w *Writer) Signature(sig string) {
-	w.server.allowSignature(sig)
+	w.server.Accept(sig)
 	w.send(w.dialect.signature(sig))
 }
 
