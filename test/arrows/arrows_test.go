@@ -48,8 +48,8 @@ var homes = []home{
 	), "only the shell, the slot and the wiring of runtime and cluster know that agents are protoactor actors; its traps are worked around there"},
 	{"go.etcd.io/bbolt", paths("persistence/bolt/*.go"), "the layout on disk must not leak out of its store"},
 	{"github.com/jackc/pgx", paths("persistence/postgres/*.go", "actors/node/cluster*.go"), "the database belongs to its store and to membership"},
-	{"charm.land/fantasy", paths("actors/model/*/*.go"), "an author links only the providers that they import"},
-	{"github.com/anthropics/anthropic-sdk-go", paths("actors/model/*/*.go"), "an author links only the providers that they import"},
+	{"charm.land/fantasy", paths("actors/model/*/*.go", "actors/model/internal/*/*.go"), "an author links only the providers that they import"},
+	{"github.com/anthropics/anthropic-sdk-go", paths("actors/model/*/*.go", "actors/model/internal/*/*.go"), "an author links only the providers that they import"},
 }
 
 // cores are the packages that decide and do nothing else: same commands, same

@@ -45,7 +45,9 @@ func Model(getenv func(string) string) (m model.Model, note string, err error) {
 	case get("OPENAI_API_KEY") != "" || get("OPENAI_BASE_URL") != "":
 		m, err = openAIModel(get)
 	default:
-		return scripted.Demo(), NoModel, nil
+		demo := scripted.Demo()
+		demo.Remark = NoModel
+		return demo, NoModel, nil
 	}
 	if err != nil {
 		return nil, "", err
