@@ -16,7 +16,7 @@ async function stopped(chat, target) {
 
 async function providerSawHangUp({ provider }) {
   if (!provider) return;
-  await expect.poll(async () => (await provider.requests()).at(-1)).toMatchObject({ hungUp: true });
+  await expect.poll(async () => (await provider.requests()).at(-1)).toMatchObject({ cut: true });
 }
 
 test("Stop in the tab that asked ends the turn and keeps what was said", async ({ openChat, target }) => {
