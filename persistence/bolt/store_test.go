@@ -91,19 +91,30 @@ func copyNow(t testing.TB, s *Store) string {
 	return path
 }
 
+// copyFile copies the pages in use; the rest of the file is a hole, as in the original.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	h, err := readHeader(in, info.Size())
+	if err != nil {
+		return err
+	}
 	out, err := os.Create(to)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	_, err = io.Copy(out, in)
-	return err
+	if _, err := io.CopyN(out, in, int64(h.pages)*h.pageSize); err != nil {
+		return err
+	}
+	return out.Truncate(info.Size())
 }
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "data", "journal.db") }
