@@ -17,7 +17,13 @@ import (
 	"github.com/holdfast-dev/holdfast/persistence/persistencetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(killedPath); path != "" {
+		appendUntilKilled(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var errBroken = errors.New("input/output error")
 
@@ -168,4 +174,19 @@ func edit(t testing.TB, path string, f func(*bbolt.Tx) error) {
 	require.NoError(t, err)
 	require.NoError(t, db.Update(f))
 	require.NoError(t, db.Close())
+}
+
+// waitHealthy returns when the store serves again, which it tells nobody.
+func waitHealthy(t *testing.T, s *Store) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for s.Health() != nil {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("still down: %v", s.Health())
+		}
+	}
 }
