@@ -138,7 +138,6 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	}
 	s.Transcript = Transcript{}
 	s.Outbox = Outbox{}
-	s.Recovery = Recovery{}
 }
 
 // remember keeps a request's end for clients that ask late.

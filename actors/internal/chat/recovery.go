@@ -18,10 +18,11 @@ type Recovery struct {
 	Crashes  uint32 // starts in a row that added nothing
 	Failures uint32 // failed steps in a row that added nothing
 	Work     uint64 // what the running answer has added so far
-	Mark     uint64 // Work at the last crash or failure
-}
 
-func (r *Recovery) progressed() bool { return r.Work > r.Mark }
+	// Work at the last start after a cut, and at the last failure. There is one
+	// for each count, else a failure would hide the progress from a crash.
+	StartMark, FailureMark uint64
+}
 
 // recoverTurn decides what becomes of a turn that the former incarnation left
 // running: abort, give up, run again, or go on with what was said. A goodbye
@@ -38,11 +39,11 @@ func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
 			c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED}))
 	}
 	crashes := s.Recovery.Crashes
+	if s.Recovery.Work > s.Recovery.StartMark {
+		crashes = 0
+	}
 	if cause == pb.ActivationCause_ACTIVATION_CAUSE_CRASH {
 		crashes++
-		if s.Recovery.progressed() {
-			crashes = 1
-		}
 	}
 	detected := event(&pb.RecoveryDetected{Turn: t.ID, Crashes: crashes})
 	switch {
@@ -113,11 +114,11 @@ func (c *Core) settleRecovery(e *pb.TurnEnded) []Event {
 }
 
 func (r *Recovery) applyDetected(e *pb.RecoveryDetected) {
-	r.Crashes, r.Mark = e.GetCrashes(), r.Work
+	r.Crashes, r.StartMark = e.GetCrashes(), r.Work
 }
 
 func (r *Recovery) applyFailed(e *pb.StepFailed) {
-	r.Failures, r.Mark = e.GetFailures(), r.Work
+	r.Failures, r.FailureMark = e.GetFailures(), r.Work
 }
 
 func (r *Recovery) applyDecided(e *pb.RecoveryDecided) {

@@ -50,7 +50,7 @@ func (c *Core) decideStepErred(cmd StepErred) []Event {
 		return nil
 	}
 	failures := s.Recovery.Failures + 1
-	if s.Recovery.progressed() {
+	if s.Recovery.Work > s.Recovery.FailureMark {
 		failures = 1
 	}
 	again := cmd.Transient && failures < c.policy.MaxFailures

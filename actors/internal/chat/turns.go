@@ -234,11 +234,11 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 		}
 	}
 	s.Turns.Queue = rest
-	if s.Steps.Turn == t.ID {
-		s.Steps = Steps{}
-	}
-	if s.Recovery.Turn == 0 {
-		s.Recovery = Recovery{} // else RecoverySettled does it
+	if t.Status == Running {
+		s.Steps, s.Stream = Steps{}, Stream{}
+		if s.Recovery.Turn == 0 {
+			s.Recovery = Recovery{} // else RecoverySettled does it
+		}
 	}
 	s.Ledger.remember(Ended{
 		Turn: t.ID, Generation: t.Generation, Request: t.Request, Outcome: e.GetOutcome(), Text: e.GetErrorText(), InBand: e.GetInBand(), NoResponse: e.GetNoResponse(),

@@ -1,0 +1,61 @@
+package chat
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+func outcomeOf(r *rig, request string) pb.TurnOutcome {
+	ended, _ := r.state().Ledger.Find(request)
+	return ended.Outcome
+}
+
+func TestRecoveryThatIsClearedAwayIsToldToBeOver(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("half")
+	_, items, err := r.step(r.fail(r.due(), true))
+	require.NoError(t, err)
+	require.Contains(t, items, feed.Recovery{On: true, Request: "server2"})
+	_, items, err = r.step(Clear{})
+	require.NoError(t, err)
+	require.Contains(t, items, feed.Recovery{Request: "server2"})
+}
+
+func TestEndOfAQueuedTurnDoesNotResetTheCountsOfTheRunningOne(t *testing.T) {
+	r := newRig(t, Policy{MaxFailures: 3})
+	r.must(submit("r1", user("u1")))
+	for range 2 {
+		r.must(r.fail(r.due(), true))
+		r.must(submit("next", user("u2")))
+		r.must(Cancel{Request: "next"})
+		r.wait()
+	}
+	r.must(r.fail(r.due(), true))
+	require.Equal(t, pb.TurnOutcome_TURN_OUTCOME_ERROR, outcomeOf(r, "r1"))
+}
+
+func TestProgressBetweenCrashesCountsWhateverElseHappens(t *testing.T) {
+	for name, between := range map[string]func(*rig){
+		"nothing":           func(*rig) {},
+		"a passing failure": func(r *rig) { r.must(r.fail(r.due(), true)); r.wait() },
+		"a planned stop":    func(r *rig) { r.must(Rest{}); r.crash(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Policy{MaxCrashes: 2})
+			r.must(submit("r1", user("u1")))
+			for range 5 {
+				r.say("more ")
+				between(r)
+				r.crash(0)
+				require.NotNil(t, r.state().Turns.Running(), "given up")
+			}
+			r.finish()
+			require.Equal(t, "more more more more more ", r.text("a-r1"))
+		})
+	}
+}
