@@ -227,3 +227,10 @@ func passing(s *State) string {
 	}
 	return b.String()
 }
+
+// based is the state that the base of s gives.
+func based(s *State) *State {
+	b := &State{Version: s.Version - 1}
+	b.Apply(s.Base())
+	return b
+}

@@ -8,7 +8,7 @@ import (
 
 const (
 	maxKeys   = 1000 // accepted keys that are remembered
-	maxRecent = 32   // ended requests that are remembered for late ACKs
+	maxRecent = 32   // ended requests that are remembered for late ACKs, see forget
 )
 
 // Ledger is who the agent is and what it has promised.
@@ -54,9 +54,6 @@ func (k *Keyring) Turn(key string) (uint64, bool) {
 }
 
 func (k *Keyring) add(key string, turn uint64) {
-	if key == "" {
-		return
-	}
 	if _, ok := k.turns[key]; ok {
 		return
 	}
@@ -65,7 +62,7 @@ func (k *Keyring) add(key string, turn uint64) {
 	}
 	if len(k.order) == maxKeys {
 		delete(k.turns, k.order[0])
-		k.order = append([]string(nil), k.order[1:]...)
+		k.order = k.order[1:]
 	}
 	k.order = append(k.order, key)
 	k.turns[key] = turn
@@ -113,12 +110,14 @@ func (c *Core) decideClear(cmd Clear) []Event {
 		if t.Status == Queued {
 			outcome = pb.TurnOutcome_TURN_OUTCOME_SKIPPED
 		}
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome}))
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome, MessageId: s.writingID(t)}))
 	}
 	return events
 }
 
-func clearKey(key string) string { return "clear/" + key }
+// Requests and clears have keys of their own: clients choose the former.
+func requestKey(request string) string { return "request/" + request }
+func clearKey(key string) string       { return "clear/" + key }
 
 func (l *Ledger) applyCreated(e *pb.AgentCreated) {
 	l.Created, l.Class, l.Name, l.CreatedMS = true, e.GetClass(), e.GetName(), e.GetCreatedMs()
@@ -140,11 +139,17 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	s.Outbox = Outbox{}
 }
 
+// forget drops ends that nobody will ask for. It is called when a turn is
+// accepted: one step may end more turns than are remembered (a clear), and each
+// of those ends is still to be told.
+func (l *Ledger) forget() {
+	if n := len(l.Recent) - maxRecent; n > 0 {
+		l.Recent = slices.Clone(l.Recent[n:])
+	}
+}
+
 // remember keeps a request's end for clients that ask late.
 func (l *Ledger) remember(e Ended) {
-	if len(l.Recent) == maxRecent {
-		l.Recent = append([]Ended(nil), l.Recent[1:]...)
-	}
 	l.Recent = append(l.Recent, e)
 	switch e.Outcome {
 	case pb.TurnOutcome_TURN_OUTCOME_ERROR:

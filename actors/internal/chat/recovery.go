@@ -79,7 +79,7 @@ func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 		event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}),
 		event(&pb.StreamClosed{Turn: t.ID}),
 		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE}),
-		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING}),
+		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING, MessageId: partial.ID}),
 		event(&pb.TurnAccepted{
 			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
 			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,

@@ -7,6 +7,7 @@ import (
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 func outcomeOf(r *rig, request string) pb.TurnOutcome {
@@ -58,4 +59,25 @@ func TestProgressBetweenCrashesCountsWhateverElseHappens(t *testing.T) {
 			require.Equal(t, "more more more more more ", r.text("a-r1"))
 		})
 	}
+}
+
+// The author's handler names its answer in a start chunk, and chunks are dropped
+// when the journal is shortened: what has ended must not depend on them.
+func TestAnEndNamesItsMessageWithoutTheChunks(t *testing.T) {
+	r := newRig(t, Policy{Hook: true})
+	r.must(submit("r1", user("u1")))
+	r.keep(uimessage.Chunk{Type: "start", MessageID: "own"}, uimessage.Chunk{Type: "data-x", Data: []byte("1")})
+	r.must(answer(r.due()))
+	sparse := r.replay(func(rec record) bool { return !rec.streamed })
+	require.Equal(t, lasting(r.state()), lasting(sparse))
+	require.Equal(t, "own", sparse.Outbox.Entries[0].Ended.MessageID)
+	require.Len(t, sparse.Transcript.Steps("own"), 1)
+}
+
+func TestStepsOfAnAnswerWithoutPartsAreNotKept(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.must(answer(r.due()))
+	require.Equal(t, "u1", r.listed())
+	require.Equal(t, picture(r.state()), picture(based(r.state())))
 }

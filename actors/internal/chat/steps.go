@@ -37,6 +37,7 @@ func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
 	}
 	finished := event(&pb.StepFinished{
 		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: cmd.Reason, Usage: cmd.Usage, Model: cmd.Model,
+		MessageId: s.writingID(t),
 	})
 	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason})...)
 }
@@ -96,9 +97,7 @@ func (st *Steps) applyStarted(e *pb.StepStarted) {
 
 func (s *State) applyStepFinished(e *pb.StepFinished) {
 	s.Recovery.Work++
-	if t := s.Turns.byID(e.GetTurn()); t != nil {
-		s.Transcript.addStep(s.writingID(t), e.GetContentJson())
-	}
+	s.Transcript.addStep(e.GetMessageId(), e.GetContentJson())
 }
 
 func (s *State) applyStepFailed(e *pb.StepFailed) {

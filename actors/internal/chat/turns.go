@@ -104,7 +104,7 @@ func (e Busy) Error() string {
 
 func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	s := &c.State
-	if _, known := s.Ledger.Keys.Turn(cmd.Request); known {
+	if _, known := s.Ledger.Keys.Turn(requestKey(cmd.Request)); known {
 		return nil, nil // asked again after a lost reply
 	}
 	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
@@ -176,7 +176,7 @@ func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
 // stored, its stream closed and its end told, all in one append.
 func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event {
 	s := &c.State
-	end.Turn = t.ID
+	end.Turn, end.MessageId = t.ID, s.writingID(t)
 	var events []Event
 	if s.Stream.Open && s.Stream.Turn == t.ID {
 		if m, ok := s.Stream.written(); ok {
@@ -199,8 +199,9 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 	} else {
 		s.Turns.Queue = append(s.Turns.Queue, t)
 	}
-	s.Ledger.Keys.add(t.Request, t.ID)
+	s.Ledger.Keys.add(requestKey(t.Request), t.ID)
 	s.Ledger.Failed = nil
+	s.Ledger.forget()
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
 		s.Recovery.Turn = t.ID
 	}
@@ -242,8 +243,11 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 	}
 	s.Ledger.remember(Ended{
 		Turn: t.ID, Generation: t.Generation, Request: t.Request, Outcome: e.GetOutcome(), Text: e.GetErrorText(), InBand: e.GetInBand(), NoResponse: e.GetNoResponse(),
-		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: t.MessageID,
+		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: e.GetMessageId(),
 	})
+	if _, ok := s.Transcript.message(e.GetMessageId()); !ok {
+		delete(s.Transcript.steps, e.GetMessageId()) // of an answer without parts
+	}
 }
 
 // applyActivated marks what the former incarnation was at.
