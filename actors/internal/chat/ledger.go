@@ -72,6 +72,9 @@ func (k *Keyring) add(key string, turn uint64) {
 // that an older one has left behind.
 func (c *Core) decideActivate(cmd Activate) []Event {
 	l := &c.State.Ledger
+	if l.Created && l.Incarnation == cmd.Incarnation {
+		return nil
+	}
 	cause := pb.ActivationCause_ACTIVATION_CAUSE_CRASH
 	var events []Event
 	switch {

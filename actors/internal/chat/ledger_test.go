@@ -87,3 +87,9 @@ func TestEventsOfANewerVersionAreNotKnown(t *testing.T) {
 	require.True(t, Known(event(&pb.Activated{})))
 	require.Panics(t, func() { new(State).Apply(&pb.Event{}) })
 }
+
+func TestTheSameIncarnationBeginsOnce(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	require.Empty(t, r.must(Activate{Incarnation: r.incarnation}))
+}

@@ -26,19 +26,14 @@ func (o *Outbox) head() *Delivery {
 	return &o.Entries[0]
 }
 
-func (o *Outbox) waitKey() string {
-	if d := o.head(); d != nil && d.RetryAt > 0 {
-		return fmt.Sprintf("outbox/%d/%d", d.ID, d.Attempt)
-	}
-	return ""
-}
+func (d *Delivery) waitKey() string { return fmt.Sprintf("outbox/%d/%d", d.ID, d.Attempt) }
 
 func (o *Outbox) due() (Effect, Wait) {
 	switch d := o.head(); {
 	case d == nil:
 		return nil, Wait{}
 	case d.RetryAt > 0:
-		return nil, Wait{Key: o.waitKey(), Until: d.RetryAt}
+		return nil, Wait{Key: d.waitKey(), Until: d.RetryAt}
 	default:
 		return Deliver{ID: d.ID, Attempt: d.Attempt}, Wait{}
 	}

@@ -30,8 +30,8 @@ type Recovery struct {
 func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
 	s := &c.State
 	t := s.Turns.Running()
-	if t == nil {
-		return nil
+	if t == nil || s.Steps.RetryAt > 0 && !c.policy.Handler {
+		return nil // nothing was under way
 	}
 	if c.policy.NoRecovery {
 		return concat(

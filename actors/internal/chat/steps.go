@@ -11,7 +11,7 @@ import (
 type Steps struct {
 	Turn    uint64 // 0: the running turn, if any, is answered by a handler
 	Step    uint32 // from 1
-	Attempt uint32
+	Attempt uint32 // from 1, rises over all attempts at the turn
 	RetryAt int64 // waits to try again; 0: runs
 }
 
@@ -26,7 +26,7 @@ func (c *Core) beginSteps(e *pb.TurnStarted) []Event {
 	if c.policy.Handler {
 		return nil
 	}
-	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: 1})}
+	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: c.State.Steps.Attempt + 1})}
 }
 
 func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
@@ -76,7 +76,7 @@ func backoff(failures uint32, retryAfter int64) int64 {
 
 func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 	s := &c.State
-	if d := s.Outbox.head(); d != nil && s.Outbox.waitKey() == cmd.Key {
+	if d := s.Outbox.head(); d != nil && d.RetryAt > 0 && d.waitKey() == cmd.Key {
 		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
 	}
 	t := s.Turns.head()

@@ -216,7 +216,7 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 		return
 	}
 	t.Status, t.Attempt, t.CutOff, t.Until, t.Next = Running, e.GetAttempt(), false, 0, e.GetReserved()
-	s.Steps = Steps{}
+	s.Steps = Steps{Attempt: s.Steps.Attempt} // goes on counting, so that no key is used twice
 	s.Stream = Stream{First: e.GetFirst(), Reserved: e.GetReserved()}
 	if t.Kind == pb.TurnKind_TURN_KIND_SUBMIT || t.Kind == pb.TurnKind_TURN_KIND_REGENERATE {
 		s.Transcript.Body, s.Transcript.ClientTools = t.Body, t.ClientTools
@@ -250,9 +250,10 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 	}
 }
 
-// applyActivated marks what the former incarnation was at.
-func (ts *Turns) applyActivated() {
-	if t := ts.Running(); t != nil {
+// applyActivated marks what the former incarnation was at. A turn that waits to
+// try again was at nothing.
+func (s *State) applyActivated() {
+	if t := s.Turns.Running(); t != nil && s.Steps.RetryAt == 0 {
 		t.CutOff = true
 	}
 }
