@@ -71,21 +71,24 @@ func (c *Core) retryTurn(t *Turn) []Event {
 }
 
 // continueTurn ends t as handed over and queues, before all others, a turn that
-// extends the partial answer. Clients see it under a request id of its own.
+// extends the partial answer, or begins it anew if nothing was said. Clients see
+// it under a request id of its own.
 func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	s := &c.State
-	partial := settle(s.Stream.Message())
-	return []Event{
-		event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}),
+	partial, said := settle(uimessage.Sanitize(s.Stream.Message())), s.Stream.HasContent()
+	var events []Event
+	if said {
+		events = append(events, event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}))
+	}
+	return append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),
 		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE}),
 		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING, MessageId: partial.ID}),
 		event(&pb.TurnAccepted{
 			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
 			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,
-			MessageId: partial.ID, ContinuesMessage: true, ContinuesTurn: t.ID, Front: true, UntilMs: until,
-		}),
-	}
+			MessageId: partial.ID, ContinuesMessage: said || t.Continues, ContinuesTurn: t.ID, Front: true, UntilMs: until,
+		}))
 }
 
 // settle closes what a cut-off answer has left open: text that was being
@@ -94,10 +97,10 @@ func settle(m uimessage.Message) uimessage.Message {
 	parts := m.Parts[:0:0]
 	for _, p := range m.Parts {
 		switch {
-		case p.IsTool() && (p.State == "input-streaming" || p.State == "input-available"):
-			p.State, p.ErrorText, p.Input = "output-error", callCutOffText, uimessage.NormalizeInput(p.Input)
-		case p.State == "streaming":
-			p.State = "done"
+		case p.IsTool() && (p.State == uimessage.InputStreaming || p.State == uimessage.InputAvailable):
+			p.State, p.ErrorText, p.Input = uimessage.OutputError, callCutOffText, uimessage.NormalizeInput(p.Input)
+		case p.State == uimessage.Streaming:
+			p.State = uimessage.Done
 		}
 		parts = append(parts, p)
 	}

@@ -81,3 +81,57 @@ func TestStepsOfAnAnswerWithoutPartsAreNotKept(t *testing.T) {
 	require.Equal(t, "u1", r.listed())
 	require.Equal(t, picture(r.state()), picture(based(r.state())))
 }
+
+// A frame around nothing is no answer: there is nothing to go on with, nothing
+// to store, and no progress that would let a crash loop go on for ever.
+func TestATurnThatHasSaidNothingBeginsAnew(t *testing.T) {
+	for name, chunks := range map[string][]uimessage.Chunk{
+		"nothing":     {},
+		"a start":     {{Type: "start"}, {Type: "start-step"}},
+		"empty text":  {{Type: "start"}, {Type: "start-step"}, {Type: "text-start", ID: "t"}, {Type: "text-delta", ID: "t"}},
+		"a transient": {{Type: "start"}, {Type: "data-x", Data: []byte("1"), Transient: true}},
+		"a reset":     {{Type: "start"}, {Type: "data-x", Data: []byte("1")}, {Type: "reset-step"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Policy{MaxCrashes: 3})
+			r.must(submit("r1", user("u1")))
+			r.keep(chunks...)
+			r.must(r.fail(r.due(), true))
+			require.Equal(t, "u1", r.listed())
+			r.wait()
+			require.False(t, r.state().Turns.Running().Continues)
+			if name != "a reset" { // it said something, and took it back
+				for range 2 {
+					r.keep(chunks...)
+					r.crash(0)
+				}
+				r.keep(chunks...)
+				r.crash(0)
+				require.Nil(t, r.state().Turns.Running(), "a crash loop without progress goes on")
+			}
+		})
+	}
+}
+
+func TestWhatIsStoredOfAnAnswerIsSanitized(t *testing.T) {
+	secret := []byte(`{"openai":{"itemId":"i","reasoningEncryptedContent":"x"}}`)
+	for name, end := range map[string]func(*rig){
+		"completed": func(r *rig) { r.must(answer(r.due())) },
+		"aborted":   func(r *rig) { r.must(Cancel{Request: "r1"}) },
+		"continued": func(r *rig) { r.crash(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Policy{})
+			r.must(submit("r1", user("u1")))
+			r.keep(
+				uimessage.Chunk{Type: "reasoning-start", ID: "r"}, uimessage.Chunk{Type: "reasoning-end", ID: "r", ProviderMetadata: secret},
+				uimessage.Chunk{Type: "text-start", ID: "t", ProviderMetadata: secret}, uimessage.Chunk{Type: "text-delta", ID: "t", Delta: "Hi"})
+			end(r)
+			m, ok := r.state().Transcript.Message("a-r1")
+			require.True(t, ok)
+			require.Len(t, m.Parts, 1)
+			require.Equal(t, "Hi", m.Parts[0].Text)
+			require.Empty(t, m.Parts[0].ProviderMetadata)
+		})
+	}
+}

@@ -12,7 +12,7 @@ type Steps struct {
 	Turn    uint64 // 0: the running turn, if any, is answered by a handler
 	Step    uint32 // from 1
 	Attempt uint32 // from 1, rises over all attempts at the turn
-	RetryAt int64 // waits to try again; 0: runs
+	RetryAt int64  // waits to try again; 0: runs
 }
 
 func (st *Steps) waitKey() string { return fmt.Sprintf("step/%d/%d/%d", st.Turn, st.Step, st.Attempt) }
