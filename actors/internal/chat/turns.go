@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // positionBlock is how many positions are reserved at a time. A gap after a
@@ -86,6 +87,18 @@ func (ts *Turns) byID(id uint64) *Turn {
 	return nil
 }
 
+// messages are those that the turns answer or write.
+func (ts *Turns) messages() map[string]bool {
+	ids := make(map[string]bool)
+	for _, t := range ts.Queue {
+		ids[t.MessageID] = true
+		for _, id := range t.OriginIDs {
+			ids[id] = true
+		}
+	}
+	return ids
+}
+
 // attempt returns the running turn if it is at that attempt, else nil: the
 // outcome comes from an attempt that is over.
 func (ts *Turns) attempt(turn uint64, attempt uint32) *Turn {
@@ -110,7 +123,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
 		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
 	}
-	put, removed := s.Transcript.reconcile(cmd)
+	put, removed := s.reconcile(cmd)
 	kind := pb.TurnKind_TURN_KIND_SUBMIT
 	switch {
 	case cmd.Programmatic:
@@ -127,7 +140,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	}
 	return append(events, event(&pb.TurnAccepted{
 		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: kind, Generation: s.Ledger.Generation,
-		OriginIds: originIDs(cmd), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
+		OriginIds: uimessage.TrailingUsers(cmd.Messages), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
 	})), nil
 }
 
