@@ -92,9 +92,7 @@ func (ts *Turns) messages() map[string]bool {
 	ids := make(map[string]bool)
 	for _, t := range ts.Queue {
 		ids[t.MessageID] = true
-		for _, id := range t.OriginIDs {
-			ids[id] = true
-		}
+		add(ids, t.OriginIDs)
 	}
 	return ids
 }
@@ -161,9 +159,27 @@ func (c *Core) start(t *Turn, attempt uint32) Event {
 func (c *Core) decideCancel(cmd Cancel) []Event {
 	t := c.State.Turns.Request(cmd.Request)
 	if t == nil {
+		t = c.State.successor(cmd.Request)
+	}
+	if t == nil {
 		return nil
 	}
 	return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED})
+}
+
+// successor returns the turn that goes on with the answer to a request which was
+// cut off: whoever has asked may still cancel it.
+func (s *State) successor(request string) *Turn {
+	ended, ok := s.Ledger.Find(request)
+	if !ok || ended.Outcome != pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
+		return nil
+	}
+	for _, t := range s.Turns.Queue {
+		if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.MessageID == ended.MessageID {
+			return t
+		}
+	}
+	return nil
 }
 
 func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
@@ -231,8 +247,12 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 	t.Status, t.Attempt, t.CutOff, t.Until, t.Next = Running, e.GetAttempt(), false, 0, e.GetReserved()
 	s.Steps = Steps{Attempt: s.Steps.Attempt} // goes on counting, so that no key is used twice
 	s.Stream = Stream{First: e.GetFirst(), Reserved: e.GetReserved()}
-	if t.Kind == pb.TurnKind_TURN_KIND_SUBMIT || t.Kind == pb.TurnKind_TURN_KIND_REGENERATE {
+	switch t.Kind {
+	case pb.TurnKind_TURN_KIND_SUBMIT, pb.TurnKind_TURN_KIND_REGENERATE:
 		s.Transcript.Body, s.Transcript.ClientTools = t.Body, t.ClientTools
+	case pb.TurnKind_TURN_KIND_PROGRAMMATIC:
+		t.Body, t.ClientTools = s.Transcript.Body, s.Transcript.ClientTools
+	default: // goes on with what its predecessor had
 	}
 }
 
