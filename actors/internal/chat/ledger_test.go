@@ -93,3 +93,33 @@ func TestTheSameIncarnationBeginsOnce(t *testing.T) {
 	r.must(submit("r1", user("u1")))
 	require.Empty(t, r.must(Activate{Incarnation: r.incarnation}))
 }
+
+func TestBaseHoldsAllThatALaterTurnMayNeed(t *testing.T) {
+	r := newRig(t, Policy{Hook: true})
+	r.must(Clear{Key: "k"})
+	cmd := submit("r1", user("u1"))
+	cmd.Body, cmd.ClientTools = []byte(`{"a":1}`), []byte(`[]`)
+	r.must(cmd)
+	r.say("one")
+	r.must(answer(r.due())) // has steps, and a hook to be called
+	r.must(submit("r2", user("u2")))
+	r.say("two")
+	r.crash(0)
+	r.must(answer(r.due())) // was continued: its steps do not tell all of it
+	cmd = submit("r3", user("u3"))
+	cmd.Body = []byte(`{"a":3}`)
+	r.must(cmd)
+	r.must(r.fail(CallModel{Turn: 4, Step: 1, Attempt: 1}, false)) // a remembered error
+	r.must(r.fail(Deliver{ID: 1, Attempt: 2}, false))              // the first hook waits, the others behind it
+	r.must(Rest{})
+	s := r.state()
+	require.True(t, s.CanRebase())
+	require.NotNil(t, s.Ledger.Failed)
+	require.Len(t, s.Outbox.Entries, 3)
+	require.NotEmpty(t, s.Transcript.edited)
+	require.Equal(t, picture(s), picture(based(s)))
+	r.rebase()
+	r.activate()
+	require.Equal(t, pb.ActivationCause_ACTIVATION_CAUSE_WAKE, r.decode(r.journal[1]).GetActivated().GetCause())
+	r.finish()
+}

@@ -114,7 +114,8 @@ func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string
 // adoptIDs gives each assistant message that a client knows under another id the
 // id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
 // is claimed once.
-func (tr *Transcript) adoptIDs(incoming []uimessage.Message) []uimessage.Message {
+func (tr *Transcript) adoptIDs(list []uimessage.Message) []uimessage.Message {
+	incoming := distinct(list)
 	unknown := func(m uimessage.Message) bool {
 		_, known := tr.message(m.ID)
 		return !known && m.Role == uimessage.Assistant
@@ -123,15 +124,29 @@ func (tr *Transcript) adoptIDs(incoming []uimessage.Message) []uimessage.Message
 		return incoming
 	}
 	rows := tr.unclaimed(incoming)
-	out := slices.Clone(incoming)
-	for i, m := range out {
+	for i, m := range incoming {
 		if !unknown(m) {
 			continue
 		}
 		if row := slices.IndexFunc(rows, func(row uimessage.Message) bool { return isCopy(m, row) }); row >= 0 {
-			out[i].ID = rows[row].ID
+			incoming[i].ID = rows[row].ID
 			rows = slices.Delete(rows, row, row+1)
 		}
+	}
+	return incoming
+}
+
+// distinct copies list; of messages with one id the last counts, at the first one's place.
+func distinct(list []uimessage.Message) []uimessage.Message {
+	out := make([]uimessage.Message, 0, len(list))
+	at := make(map[string]int, len(list))
+	for _, m := range list {
+		if i, ok := at[m.ID]; ok {
+			out[i] = m
+			continue
+		}
+		at[m.ID] = len(out)
+		out = append(out, m)
 	}
 	return out
 }

@@ -110,6 +110,9 @@ func TestSetMessagesUpsertsAndRemovesNothing(t *testing.T) {
 	r.must(SetMessages{Messages: []uimessage.Message{message("u1", uimessage.User, "better"), assistant("a9")}})
 	require.Equal(t, "u1 a1 u2 a2 a9", r.listed())
 	require.Equal(t, "better", r.text("u1"))
+
+	twice := SetMessages{Messages: []uimessage.Message{assistant("u1"), message("u1", uimessage.User, "better")}}
+	require.Empty(t, r.must(twice), "of one id the last counts")
 }
 
 // The model's own words are kept as long as they tell what the message says.

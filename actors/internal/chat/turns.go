@@ -234,7 +234,7 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
 		s.Recovery.Turn = t.ID
 	}
-	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY {
+	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.Continues {
 		s.Transcript.forgetSteps(t.MessageID)
 	}
 }

@@ -2703,6 +2703,7 @@ type Base struct {
 	LastTurn        uint64                 `protobuf:"varint,13,opt,name=last_turn,json=lastTurn,proto3" json:"last_turn,omitempty"`
 	Deliveries      []*DeliveryEntry       `protobuf:"bytes,14,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
 	Rested          bool                   `protobuf:"varint,15,opt,name=rested,proto3" json:"rested,omitempty"` // the incarnation had said goodbye
+	Edited          []string               `protobuf:"bytes,17,rep,name=edited,proto3" json:"edited,omitempty"`  // ids of messages that step records no longer tell whole
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2847,6 +2848,13 @@ func (x *Base) GetRested() bool {
 		return x.Rested
 	}
 	return false
+}
+
+func (x *Base) GetEdited() []string {
+	if x != nil {
+		return x.Edited
+	}
+	return nil
 }
 
 type AcceptedKey struct {
@@ -3322,7 +3330,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\anext_ms\x18\x04 \x01(\x03R\x06nextMs\"3\n" +
 	"\x0fDeliveryDropped\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\xe0\x04\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\xf8\x04\n" +
 	"\x04Base\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x14\n" +
 	"\x05class\x18\x02 \x01(\tR\x05class\x12\x12\n" +
@@ -3345,7 +3353,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"deliveries\x18\x0e \x03(\v2\x19.journal.v1.DeliveryEntryR\n" +
 	"deliveries\x12\x16\n" +
-	"\x06rested\x18\x0f \x01(\bR\x06rested\"3\n" +
+	"\x06rested\x18\x0f \x01(\bR\x06rested\x12\x16\n" +
+	"\x06edited\x18\x11 \x03(\tR\x06edited\"3\n" +
 	"\vAcceptedKey\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x04R\x04turn\"\xc4\x02\n" +
