@@ -80,11 +80,11 @@ func (c *Core) decideActivate(cmd Activate) []Event {
 	switch {
 	case !l.Created:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_FIRST
-		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: cmd.Name, CreatedMs: cmd.Now}))
+		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: valid(cmd.Name), CreatedMs: cmd.Now}))
 	case l.Rested:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_WAKE
 	}
-	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: cmd.Node, Cause: cause}))
+	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: valid(cmd.Node), Cause: cause}))
 	return concat(events, c.recoverTurn(cmd, cause), c.recoverDelivery(cause))
 }
 

@@ -39,7 +39,8 @@ func (o *Outbox) due() (Effect, Wait) {
 	}
 }
 
-// queueDelivery tells the author of every turn that has run.
+// queueDelivery tells the author of every turn that has ended, but not of those
+// that were skipped or gave no answer.
 func (c *Core) queueDelivery(e *pb.TurnEnded) []Event {
 	if !c.policy.Hook || e.GetNoResponse() {
 		return nil
@@ -68,9 +69,9 @@ func (c *Core) decideDeliveryErred(cmd DeliveryErred) []Event {
 		return nil
 	}
 	if d.Attempt >= c.policy.MaxDeliveries {
-		return []Event{event(&pb.DeliveryDropped{Id: d.ID, Why: cmd.Text})}
+		return []Event{event(&pb.DeliveryDropped{Id: d.ID, Why: valid(cmd.Text)})}
 	}
-	return []Event{event(&pb.DeliveryFailed{Id: d.ID, Attempt: d.Attempt, Error: cmd.Text, NextMs: cmd.Now + backoff(d.Attempt, 0)})}
+	return []Event{event(&pb.DeliveryFailed{Id: d.ID, Attempt: d.Attempt, Error: valid(cmd.Text), NextMs: cmd.Now + backoff(d.Attempt, 0)})}
 }
 
 // recoverDelivery counts a hook that was under way when the process died.

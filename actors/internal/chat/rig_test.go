@@ -29,6 +29,7 @@ type rig struct {
 	fresh       int               // ids given out
 	shown       map[string]uint64 // by request: first position that no client has seen
 	room        *audience
+	told        func([]Event, []feed.Item) // if set, hears of every step
 }
 
 // record is a journal entry as the store keeps it. Streamed ones may be lost,
@@ -63,6 +64,7 @@ func (r *rig) step(cmd Command) ([]Event, []feed.Item, error) {
 	items := r.state().Project(events, "")
 	require.NoError(r.t, r.room.hear(items), "%T", cmd)
 	requireShown(r.t, events, items)
+	r.report(events, items)
 	r.check()
 	return events, items, nil
 }
@@ -92,9 +94,17 @@ func (r *rig) activate() []Event {
 	events, err := r.core.Step(cmd)
 	require.NoError(r.t, err)
 	r.enter(events, cmd)
-	require.NoError(r.t, r.room.load(r.state().Loaded()))
+	loaded := r.state().Loaded()
+	require.NoError(r.t, r.room.load(loaded))
+	r.report(events, []feed.Item{loaded})
 	r.check()
 	return events
+}
+
+func (r *rig) report(events []Event, items []feed.Item) {
+	if r.told != nil {
+		r.told(events, items)
+	}
 }
 
 // crash forgets everything but the journal, loses up to lose streamed records
@@ -198,8 +208,12 @@ func answer(e Effect) Command {
 func (r *rig) fail(e Effect, transient bool) Command {
 	switch e := e.(type) {
 	case CallModel:
+		cause := "refused"
+		if transient {
+			cause = "transient"
+		}
 		return StepErred{
-			Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Transient: transient, Cause: "transient",
+			Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Transient: transient, Cause: cause,
 			Public: "The model failed.", Text: "503", Now: r.now, Ids: r.ids(),
 		}
 	case Handle:

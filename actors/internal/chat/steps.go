@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
@@ -35,11 +36,12 @@ func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
 	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
 		return nil
 	}
+	reason := valid(cmd.Reason)
 	finished := event(&pb.StepFinished{
-		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: cmd.Reason, Usage: cmd.Usage, Model: cmd.Model,
+		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: reason, Usage: cmd.Usage, Model: valid(cmd.Model),
 		MessageId: s.writingID(t),
 	})
-	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason})...)
+	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: reason})...)
 }
 
 // decideStepErred tries again after a passing failure: the same step if nothing
@@ -55,9 +57,9 @@ func (c *Core) decideStepErred(cmd StepErred) []Event {
 		failures = 1
 	}
 	again := cmd.Transient && failures < c.policy.MaxFailures
-	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: cmd.Cause, Text: cmd.Text, Failures: failures}
+	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: valid(cmd.Cause), Text: valid(cmd.Text), Failures: failures}
 	if !again {
-		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: cmd.Public, InBand: s.Stream.Open}
+		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: valid(cmd.Public), InBand: s.Stream.Open}
 		return append([]Event{event(failed)}, c.endTurn(t, end)...)
 	}
 	failed.RetryAtMs = cmd.Now + backoff(failures, cmd.RetryAfter)
@@ -74,21 +76,22 @@ func backoff(failures uint32, retryAfter int64) int64 {
 	return max(wait, min(retryAfter, mostAsked))
 }
 
+// decideTimerFired starts what has waited. A key names one wait; a timer that is
+// late, or early, does nothing.
 func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 	s := &c.State
-	if d := s.Outbox.head(); d != nil && d.RetryAt > 0 && d.waitKey() == cmd.Key {
+	_, waits := s.Outstanding()
+	if !slices.ContainsFunc(waits, func(w Wait) bool { return w.Key == cmd.Key && w.Until <= cmd.Now }) {
+		return nil
+	}
+	if d := s.Outbox.head(); d != nil && d.waitKey() == cmd.Key {
 		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
 	}
 	t := s.Turns.head()
-	switch {
-	case t == nil || t.CutOff:
-		return nil
-	case t.Status == Queued && t.waitKey() == cmd.Key:
+	if t.Status == Queued {
 		return []Event{c.start(t, 1)}
-	case t.Status == Running && s.Steps.RetryAt > 0 && s.Steps.waitKey() == cmd.Key:
-		return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
 	}
-	return nil
+	return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
 }
 
 func (st *Steps) applyStarted(e *pb.StepStarted) {

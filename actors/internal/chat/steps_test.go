@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // S15, S16: an outcome of an attempt that is over decides nothing, however alike
@@ -60,7 +62,9 @@ func TestATimerWithAnotherKeyDoesNothing(t *testing.T) {
 	old := waits[0]
 	r.wait()
 	r.must(r.fail(r.due(), true))
-	require.Empty(t, r.must(TimerFired{Key: old.Key, Now: r.now}))
+	require.Empty(t, r.must(TimerFired{Key: old.Key, Now: r.now + 60_000}), "late")
+	_, waits = r.state().Outstanding()
+	require.Empty(t, r.must(TimerFired{Key: waits[0].Key, Now: r.now}), "early")
 	r.must(Cancel{Request: "r1"})
 	require.Equal(t, Deliver{ID: 1, Attempt: 1}, r.due())
 	require.Empty(t, r.must(TimerFired{}), "a hook that runs is not started by a timer without a key")
@@ -75,4 +79,41 @@ func TestBackoffGrowsToABoundUnlessTheProviderAsks(t *testing.T) {
 	require.Equal(t, int64(45_000), backoff(1, 45_000))
 	require.Equal(t, int64(60_000), backoff(1, 3_600_000))
 	require.Equal(t, int64(8000), backoff(4, 5_000))
+}
+
+// S26: what cannot be stored must never be decided: the shell could only die of
+// it, again and again.
+func TestTextThatIsNotUTF8CanBeStored(t *testing.T) {
+	const bad = "a\xff"
+	r := newRig(t, Policy{Hook: true})
+	r.must(submit("r1", user("u1")))
+	r.keep(uimessage.Chunk{Type: "text-start", ID: bad}, uimessage.Chunk{Type: "text-delta", ID: bad, Delta: bad})
+	cmd := r.fail(r.due(), true).(StepErred)
+	cmd.Text, cmd.Cause = bad, bad
+	r.must(cmd)
+	require.Equal(t, "a\uFFFD", r.text("a-r1"))
+	r.wait()
+	cmd = r.fail(r.due(), false).(StepErred)
+	cmd.Public = bad
+	r.must(cmd)
+	r.must(DeliveryErred{ID: 2, Attempt: 1, Text: bad, Now: r.now})
+	r.must(submit("r2", user("u2")))
+	r.must(StepAnswered{Turn: 3, Step: 1, Attempt: 1, Reason: bad, Model: bad})
+	r.policy.Handler = true
+	r.crash(0)
+	r.must(submit("r3", user("u3")))
+	r.must(HandlerEnded{Turn: 4, Attempt: 1, Result: Failed, Text: bad, Reason: bad})
+}
+
+// S26: a panic on the way to a decision has changed nothing, so that the shell
+// can take it for a refusal.
+func TestACommandThatPanicsHasChangedNothing(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("x")
+	before := picture(r.state())
+	for _, first := range []uint64{0, positionBlock} {
+		require.Panics(t, func() { _, _ = r.core.Step(Keep{Turn: 1, First: first, Count: 1}) })
+	}
+	require.Equal(t, before, picture(r.state()))
 }

@@ -187,13 +187,13 @@ func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
 	if t == nil {
 		return nil
 	}
-	end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason}
+	end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: valid(cmd.Reason)}
 	switch cmd.Result {
 	case Answered, Empty:
 	case Silent:
 		end.NoResponse = true
 	case Failed, FailedInBand:
-		end.Outcome, end.ErrorText = pb.TurnOutcome_TURN_OUTCOME_ERROR, cmd.Text
+		end.Outcome, end.ErrorText = pb.TurnOutcome_TURN_OUTCOME_ERROR, valid(cmd.Text)
 		end.InBand = cmd.Result == FailedInBand
 	case CutShort:
 		end.Outcome = pb.TurnOutcome_TURN_OUTCOME_ABORTED
