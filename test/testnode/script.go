@@ -18,6 +18,7 @@ var scripts = map[string]func(*player) error{
 	"text":          func(p *player) error { return p.step(0, p.text("t1", "Hello", " from", " the fake model.")) },
 	"slow":          func(p *player) error { return p.step(120, p.text("t1", numbered("chunk", 12)...)) },
 	"veryslow":      func(p *player) error { return p.step(150, p.text("t1", numbered("chunk", 40)...)) },
+	"paced":         paced,
 	"prestream":     prestream,
 	"prestreamnone": func(p *player) error { return p.sleep(900) },
 	"none":          func(*player) error { return nil },
