@@ -24,6 +24,7 @@ var layers = []layer{
 	{"actors/internal/chat/...", paths("actors/internal/chat/...", "toolruns", "proto/journal/...", "protocol/uimessage", "protocol/feed"), "a pure core decides; it does nothing itself"},
 
 	{"actors/model", nil, "the seam knows no provider and no agent"},
+	{"actors/model/internal/modelsuite", paths("actors/model", "test/providerwire"), "what the tests of all providers share"},
 	{"actors/model/...", paths("actors/model/..."), "a provider knows the seam only"},
 
 	{"actors", paths("actors/internal/...", "actors/model", "toolruns", "persistence", "proto/journal/...", "protocol/uimessage", "protocol/feed"), "the shell knows the store's contract and the shared leaves; sockets, stores and providers are the node's business"},
