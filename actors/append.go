@@ -22,7 +22,9 @@ func (a *shell) enter(events []chat.Event, class persistence.Class) {
 		if e.GetStreamOpened() != nil {
 			c = persistence.Streamed // says nothing that its chunks do not
 		}
-		a.tail = append(a.tail, entry{event: e, class: c, atMS: at})
+		size := proto.Size(e)
+		a.tail = append(a.tail, entry{event: e, size: size, class: c, atMS: at})
+		a.bytes += size
 	}
 }
 
@@ -32,7 +34,7 @@ func (a *shell) flush(now bool) {
 	if a.flying > 0 || len(a.tail) == 0 || !now && !a.hasFact() {
 		return
 	}
-	a.flying = len(a.tail)
+	a.flying, a.again = len(a.tail), false
 	a.batch.N++
 	a.sealedDue = a.due()
 	a.append()
@@ -53,7 +55,7 @@ func (a *shell) append() {
 	for i, e := range a.tail[:a.flying] {
 		data, err := proto.Marshal(&journalv1.Record{AtMs: e.atMS, Incarnation: batch.Incarnation, Batch: batch.N, Event: e.event})
 		if err != nil {
-			panic(err) // strings of events are valid UTF-8: they come from JSON
+			panic(err) // strings of events are UTF-8: they come from JSON, or through valid
 		}
 		records[i] = persistence.Record{Class: e.class, Data: data}
 	}
@@ -74,6 +76,8 @@ func (a *shell) appended(m appended) {
 	case errors.Is(m.err, persistence.ErrUnknown):
 		a.log.Warn("outcome of an append is unknown; looking it up", "batch", m.batch.N, "error", m.err)
 		a.lookUp()
+	case errors.Is(m.err, persistence.ErrConflict) && a.again:
+		a.lookUp() // the first sending may have come through after all
 	case errors.Is(m.err, persistence.ErrConflict):
 		a.lost("another writer has appended to the journal", m.err)
 	default:
@@ -84,25 +88,21 @@ func (a *shell) appended(m appended) {
 func (a *shell) commit() {
 	flown := a.tail[:a.flying]
 	a.durable += uint64(a.flying)
-	cleared := false
-	var upto int64
-	for i := range flown {
-		upto = max(upto, flown[i].upto)
-		cleared = cleared || flown[i].event.GetCleared() != nil
+	var chunks int64
+	var positions uint64
+	for _, e := range flown {
+		chunks = max(chunks, e.upto)
+		positions = max(positions, e.event.GetPositionsReserved().GetReserved())
+		a.wiped = a.wiped || e.event.GetCleared() != nil
+		a.bytes -= e.size
 	}
 	a.tail, a.flying = append([]entry(nil), a.tail[a.flying:]...), 0
 	a.storedDue = a.sealedDue
 	a.out.release(a.durable)
-	if l := a.live; l != nil {
-		// Applied positions may be ahead of the stored ones only while the tail
-		// is not empty: then they are told with the next commit.
-		limit := uint64(0)
-		if len(a.tail) == 0 {
-			limit = a.core.State.Stream.Reserved
-		}
-		l.durable(upto, limit)
+	if a.live != nil { // its handler began after all of former turns was stored
+		a.live.durable(chunks, positions)
 	}
-	if cleared && len(a.tail) == 0 {
+	if a.wiped {
 		a.rebase()
 	}
 	if a.phase == resting && len(a.tail) == 0 {
@@ -117,7 +117,7 @@ func (a *shell) commit() {
 func (a *shell) lookUp() {
 	batch := a.batch
 	a.rt.background(func() {
-		info, yes, err := a.rt.cfg.Store.Find(a.rt.ctx, a.slot.stream, batch)
+		info, yes, err := a.rt.cfg.Store.Find(a.ctx, a.slot.stream, batch)
 		a.tell(found{batch, yes, info.Head, err})
 	})
 }
@@ -125,34 +125,45 @@ func (a *shell) lookUp() {
 func (a *shell) found(m found) {
 	switch {
 	case m.batch != a.batch || a.flying == 0:
+	case errors.Is(m.err, persistence.ErrClosed):
+		a.lost("the store was closed before an append was settled", m.err)
 	case m.err != nil:
 		batch := a.batch
 		time.AfterFunc(lookAgainAfter, func() { a.tell(lookAgain{batch}) })
 	case m.yes:
 		a.commit()
 	case m.head == a.durable:
+		a.again = true
 		a.append() // was not stored: the same batch again
 	default:
 		a.lost("another writer has appended to the journal", persistence.ErrConflict)
 	}
 }
 
-// rebase lets the store drop what came before: after a clear, and when an idle
-// agent's journal has grown. It is safe beside appends, since what is replaced
-// is history.
+// rebase lets the store drop what came before, if the state can be written as a
+// base now. It is safe beside appends, since what is replaced is history.
 func (a *shell) rebase() {
 	s := &a.core.State
 	if !s.CanRebase() || len(a.tail) > 0 || a.durable == 0 {
 		return
 	}
-	data, err := proto.Marshal(&journalv1.Record{AtMs: nowMS(), Incarnation: a.batch.Incarnation, Batch: a.batch.N, Event: s.Base()})
-	if err != nil {
-		panic(err)
-	}
-	upto := a.durable
+	data, upto := a.base(), a.durable
+	a.wiped, a.covered, a.based = false, upto, upto
 	a.rt.background(func() {
 		if err := a.rt.cfg.Store.Rebase(a.rt.ctx, a.slot.stream, upto, data, nil); err != nil {
 			a.log.Warn("journal could not be rebased; it stays longer than it need be", "upto", upto, "error", err)
 		}
 	})
+}
+
+// base is the state as one record. Only while the tail is empty: a base must not
+// hold what is not stored.
+func (a *shell) base() []byte {
+	data, err := proto.Marshal(&journalv1.Record{
+		AtMs: nowMS(), Incarnation: a.batch.Incarnation, Batch: a.batch.N, Event: a.core.State.Base(),
+	})
+	if err != nil {
+		panic(err) // it is made of what was stored
+	}
+	return data
 }

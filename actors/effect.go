@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -25,9 +26,9 @@ func (a *shell) due() map[string]bool {
 	return keys
 }
 
-// reconcile starts what was due as of the last commit and still is, and cancels
-// what is due neither by the disk nor by the state. Nothing is acted upon before
-// its event is durable.
+// reconcile starts what was due as of the last commit and still is: nothing is
+// acted upon before its event is durable. What is no longer due is cancelled at
+// once: if the event that says so is lost, it was merely interrupted.
 func (a *shell) reconcile() {
 	if a.phase != up && a.phase != leaving {
 		return
@@ -42,7 +43,7 @@ func (a *shell) reconcile() {
 		}
 	}
 	for key, r := range a.running {
-		if !now[key] && !a.storedDue[key] {
+		if !now[key] {
 			r.cancel(errNotDue) // its entry goes when its goroutine has ended
 		}
 	}
@@ -50,14 +51,34 @@ func (a *shell) reconcile() {
 
 // start runs e on a goroutine of its own. A panic there is an outcome.
 func (a *shell) start(e chat.Effect) {
-	ctx, cancel := context.WithCancelCause(a.rt.ctx)
+	ctx, cancel := context.WithCancelCause(a.ctx)
 	key := e.Key()
 	a.running[key] = &running{cancel: cancel}
 	run := a.prepare(e)
 	a.rt.background(func() {
 		defer cancel(nil)
-		a.tell(ended{key, guardedRun(ctx, run, func(err error) chat.Command { return a.crashed(e, err) })})
+		var outcome chat.Command
+		defer func() { a.tell(ended{key, outcome}) }() // also after runtime.Goexit
+		outcome = a.crashed(e, errGoexit)
+		if err := guard(func() { outcome = run(ctx) }); err != nil {
+			a.log.Error("panic in author's code", "effect", key, "error", err)
+			outcome = a.crashed(e, err)
+		}
 	})
+}
+
+// errGoexit is how author's code ends that calls runtime.Goexit, as t.FailNow does.
+var errGoexit = errors.New("the goroutine was ended from within")
+
+// guard makes an error of a panic.
+func guard(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	f()
+	return nil
 }
 
 // prepare takes what the effect needs from the state, on the actor's goroutine.
@@ -76,29 +97,18 @@ func (a *shell) prepare(e chat.Effect) func(context.Context) chat.Command {
 
 // crashed is the outcome of an effect that panicked.
 func (a *shell) crashed(e chat.Effect, err error) chat.Command {
-	a.log.Error("panic in author's code", "effect", e.Key(), "error", err)
 	switch e := e.(type) {
 	case chat.CallModel:
-		return chat.StepErred{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: "panic", Public: generalFailure, Text: err.Error(), Now: nowMS()}
+		return chat.StepErred{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: "panic", Public: generalFailure, Text: valid(err.Error()), Now: nowMS()}
 	case chat.Handle:
 		return chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: chat.Failed, Text: generalFailure}
 	case chat.Deliver:
-		return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: err.Error(), Now: nowMS()}
+		return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 	}
 	return nil
 }
 
-func guardedRun(ctx context.Context, run func(context.Context) chat.Command, crashed func(error) chat.Command) (outcome chat.Command) {
-	defer func() {
-		if p := recover(); p != nil {
-			outcome = crashed(fmt.Errorf("%v\n%s", p, debug.Stack()))
-		}
-	}()
-	return run(ctx)
-}
-
-// keepTime sets the one timer for the earliest wait. Waits are clamped by what
-// their event stored, so a clock that jumps makes them late at most once.
+// keepTime sets the one timer for the earliest wait.
 func (a *shell) keepTime() {
 	_, waits := a.core.State.Outstanding()
 	var at int64
@@ -115,18 +125,23 @@ func (a *shell) keepTime() {
 	}
 	a.timer, a.timerAt = nil, at
 	if at > 0 {
-		a.timer = time.AfterFunc(time.Until(time.UnixMilli(at)), func() { a.tell(timerFired{}) })
+		a.timer = time.AfterFunc(time.Until(time.UnixMilli(at)), func() { a.tell(timerFired{at}) })
 	}
 }
 
-func (a *shell) timerFired() {
+// timerFired ends the waits whose time has come. The timer knows how long it ran:
+// if the clock was set back meanwhile, it is the clock that is wrong.
+func (a *shell) timerFired(m timerFired) {
+	if m.at != a.timerAt {
+		return // another wait has taken its place
+	}
 	a.timer, a.timerAt = nil, 0
-	now := nowMS()
+	now := max(nowMS(), m.at)
 	_, waits := a.core.State.Outstanding()
 	for _, w := range waits {
 		if w.Until <= now {
 			a.step(chat.TimerFired{Key: w.Key, Now: now}, "")
 		}
 	}
-	a.keepTime()
+	a.settle()
 }

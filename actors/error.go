@@ -38,9 +38,13 @@ func (e *Error) Unwrap() error { return e.err }
 // or is over. A handler should return.
 var ErrTurnOver = errors.New("actors: the turn is over")
 
+// ErrInsideTurn refuses a wait for a turn of an agent from inside a turn of that
+// agent, which could never end.
+var ErrInsideTurn = errors.New("actors: a turn cannot wait for another turn of its own agent")
+
 // ErrInterrupted is returned to those who wait for an answer in this process
-// when the agent's incarnation has ended by a fault. The answer may still come:
-// the agent's journal knows.
+// when the agent's incarnation has ended, by a fault or because the node stops. The
+// answer may still come: the agent's journal knows.
 var ErrInterrupted = errors.New("actors: the agent was interrupted")
 
 // Errorf returns an error whose text a visitor may read.

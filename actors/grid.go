@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -34,19 +35,23 @@ func (g *grid) leave(a *shell) {
 	delete(g.shells, a)
 }
 
+// tick asks the streams without the grid's lock: an actor that holds a stream's
+// lock calls leave.
 func (g *grid) tick() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	if len(g.shells) == 0 {
 		g.timer = nil
+		g.mu.Unlock()
 		return
 	}
-	for a, l := range g.shells {
+	g.timer = time.AfterFunc(untilTick(), g.tick)
+	streams := maps.Clone(g.shells)
+	g.mu.Unlock()
+	for a, l := range streams {
 		if l.pending() {
 			a.tell(gridTick{})
 		}
 	}
-	g.timer = time.AfterFunc(untilTick(), g.tick)
 }
 
 func (g *grid) stop() {

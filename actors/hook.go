@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
@@ -40,24 +42,58 @@ func (r ChatResponse) Text() string {
 }
 
 // Self is the agent that a hook is called for.
-type Self struct{ *Ref }
+type Self struct {
+	*Ref
+	delivery uint64
+	chats    atomic.Uint64
+}
+
+// Chat is Ref.Chat from inside a hook. The request gets an id made of the hook's
+// own and the number of the call: if the hook is run again after a crash, its
+// n-th Chat gets the answer to its n-th Chat of before, and asks nothing twice.
+func (s *Self) Chat(ctx context.Context, text string) (ChatResponse, error) {
+	request := fmt.Sprintf("hook-%d-%d", s.delivery, s.chats.Add(1))
+	return s.chat(ctx, request, text)
+}
 
 // prepareHook runs OnChatResponse.
 func (a *shell) prepareHook(e chat.Deliver) func(context.Context) chat.Command {
-	s := &a.core.State
-	response := a.response(s.Outbox.Entries[0].Ended)
-	class, self := a.class, &Self{&Ref{rt: a.rt, addr: a.addr}}
+	response := a.response(a.core.State.Outbox.Entries[0].Ended)
+	self := &Self{Ref: &Ref{rt: a.rt, addr: a.addr}, delivery: e.ID}
+	class, log := a.class, a.log.With("request", response.RequestID)
 	return func(ctx context.Context) chat.Command {
 		if class.OnChatResponse == nil {
 			return chat.Delivered{ID: e.ID} // the author has taken the hook away
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, class.hookTimeout(), errors.New("actors: OnChatResponse took longer than HookTimeout"))
+		ctx, cancel := context.WithTimeoutCause(ctx, class.hookTimeout(), errHookTimeout)
 		defer cancel()
-		if err := class.OnChatResponse(ctx, self, response); err != nil {
-			a.log.Warn("OnChatResponse failed", "request", response.RequestID, "attempt", e.Attempt, "error", err)
-			return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: err.Error(), Now: nowMS()}
+		err := a.cutOff(ctx, func() error { return class.OnChatResponse(ctx, self, response) })
+		if err != nil {
+			log.Warn("OnChatResponse failed", "attempt", e.Attempt, "error", err)
+			return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 		}
 		return chat.Delivered{ID: e.ID}
+	}
+}
+
+var errHookTimeout = errors.New("actors: OnChatResponse took longer than HookTimeout")
+
+// cutOff runs f and returns its error, or ctx's cause if that ends first: f may
+// ignore ctx. What it does after that has no effect on us.
+func (a *shell) cutOff(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	a.rt.background(func() {
+		err := errGoexit
+		defer func() { done <- err }()
+		if p := guard(func() { err = f() }); p != nil {
+			err = p
+		}
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -87,15 +123,12 @@ func (a *shell) watchTurn(request string, w chan<- ChatResponse) {
 		a.watch[request] = append(a.watch[request], w)
 		return
 	}
-	ended, ok := a.core.State.Ledger.Find(request)
-	if !ok {
-		ended = chat.Ended{Request: request, Outcome: journalv1.TurnOutcome_TURN_OUTCOME_SKIPPED}
-	}
-	a.sendResponse([]chan<- ChatResponse{w}, a.response(ended))
+	a.sendResponse([]chan<- ChatResponse{w}, a.response(a.endOf(request)))
 }
 
 // told tells those who wait in this process, and the log, of what has happened.
 func (a *shell) told(events []chat.Event) {
+	over := false
 	for _, e := range events {
 		switch e := e.GetKind().(type) {
 		case *journalv1.Event_TurnAccepted:
@@ -103,7 +136,7 @@ func (a *shell) told(events []chat.Event) {
 				a.follow(from, e.TurnAccepted.GetRequestId())
 			}
 		case *journalv1.Event_TurnEnded:
-			a.turnEnded(e.TurnEnded)
+			over = true
 		case *journalv1.Event_RecoveryDetected:
 			a.log.Info("a turn was cut off", "turn", e.RecoveryDetected.GetTurn(), "crashes", e.RecoveryDetected.GetCrashes())
 		case *journalv1.Event_RecoveryDecided:
@@ -112,18 +145,29 @@ func (a *shell) told(events []chat.Event) {
 			a.log.Error("OnChatResponse given up", "turn", e.DeliveryDropped.GetId(), "why", e.DeliveryDropped.GetWhy())
 		}
 	}
+	if over {
+		a.turnsEnded()
+	}
 }
 
-func (a *shell) turnEnded(e *journalv1.TurnEnded) {
-	ended, ok := a.core.State.Ledger.FindTurn(e.GetTurn())
-	if !ok || e.GetOutcome() == journalv1.TurnOutcome_TURN_OUTCOME_RECOVERING {
-		return
+// turnsEnded answers those who wait for turns that are no more. It asks the queue
+// and not the events: a clear can end more turns than the ledger remembers.
+func (a *shell) turnsEnded() {
+	for request, waiters := range a.watch {
+		if a.core.State.Turns.Request(request) != nil {
+			continue
+		}
+		delete(a.watch, request)
+		a.sendResponse(waiters, a.response(a.endOf(request)))
 	}
-	waiters := a.watch[ended.Request]
-	delete(a.watch, ended.Request)
-	if len(waiters) > 0 {
-		a.sendResponse(waiters, a.response(ended))
+}
+
+// endOf tells how a request ended; skipped, if that is long ago.
+func (a *shell) endOf(request string) chat.Ended {
+	if ended, ok := a.core.State.Ledger.Find(request); ok {
+		return ended
 	}
+	return chat.Ended{Request: request, Outcome: journalv1.TurnOutcome_TURN_OUTCOME_SKIPPED}
 }
 
 // follow moves those who wait for a turn to the one that goes on with it.
@@ -135,14 +179,22 @@ func (a *shell) follow(turn uint64, request string) {
 	}
 }
 
-// sendResponse lets r out when it is durable. The channels have room for it.
+// sendResponse lets r out when it is durable.
 func (a *shell) sendResponse(waiters []chan<- ChatResponse, r ChatResponse) {
-	a.out.put(&output{need: a.version(), send: func(err error) {
+	a.out.put(output{need: a.version(), send: func(err error) {
 		if err != nil {
 			r = ChatResponse{RequestID: r.RequestID, Err: ErrInterrupted}
 		}
-		for _, w := range waiters {
-			w <- r
-		}
+		notify(waiters, r)
 	}})
+}
+
+// notify never blocks: each channel has room for the one response that counts.
+func notify(waiters []chan<- ChatResponse, r ChatResponse) {
+	for _, w := range waiters {
+		select {
+		case w <- r:
+		default:
+		}
+	}
 }

@@ -1,14 +1,12 @@
 package actors
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/persistence"
-	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
 
 // rebaseAfter is how many records an idle agent's journal may have beyond its
@@ -17,7 +15,7 @@ const rebaseAfter = 1000
 
 // touch puts off the passivation.
 func (a *shell) touch() {
-	if a.phase == leaving {
+	if a.phase == leaving { // its last call is still under way, and will find it up
 		a.phase = up
 		a.slot.stay()
 	}
@@ -39,21 +37,20 @@ func (a *shell) quiet() bool {
 // sent before is in the mailbox ahead of lastCall.
 func (a *shell) leave() {
 	switch {
-	case a.phase == failed:
-		a.stop()
 	case a.phase != up:
 	case !a.quiet():
 		a.idle.Reset(a.class.passivateAfter())
 	default:
 		a.phase = leaving
 		a.slot.leave()
-		a.tell(lastCall{})
+		a.calls++
+		a.tell(lastCall{a.calls})
 	}
 }
 
-func (a *shell) lastCall() {
-	if a.phase != leaving {
-		return
+func (a *shell) lastCall(m lastCall) {
+	if a.phase != leaving || m.call != a.calls {
+		return // something came, and the agent stayed
 	}
 	if !a.quiet() {
 		a.touch()
@@ -65,24 +62,15 @@ func (a *shell) lastCall() {
 // rest stores the goodbye and then stops: at a passivation, and when the node
 // stops. What still runs is cut off, but by intent; it goes on at the next start.
 func (a *shell) rest() {
-	switch a.phase {
-	case resting, gone:
-		return
-	case failed:
-		a.stop()
-		return
-	}
 	a.phase = resting
 	for _, r := range a.running {
 		r.cancel(errStopping)
 	}
 	if l := a.live; l != nil {
-		l.mu.Lock()
-		a.takeChunks(l)
-		l.end()
-		l.mu.Unlock()
-		a.live = nil
-		a.rt.grid.leave(a)
+		l.locked(func() {
+			a.takeChunks(l)
+			a.endStream(l)
+		})
 	}
 	if a.activated {
 		if events, err := a.core.Step(chat.Rest{}); err == nil {
@@ -98,29 +86,25 @@ func (a *shell) rest() {
 
 // depart leaves a snapshot behind and stops. Everything is durable.
 func (a *shell) depart() {
-	s := &a.core.State
-	if s.CanRebase() && a.durable > 0 {
+	switch {
+	case a.durable == a.covered && !a.wiped:
+	case a.wiped || a.durable-a.based > rebaseAfter:
+		a.rebase()
+	default:
 		a.leaveSnapshot()
 	}
-	a.out.fail(&Error{Code: Stopping, Message: "the agent is stopping"})
+	a.end(errNodeStops)
 	a.stop()
 }
 
-// leaveSnapshot makes the next load short; now and then it also shortens the journal.
+// leaveSnapshot makes the next load short.
 func (a *shell) leaveSnapshot() {
-	s, store, stream := &a.core.State, a.rt.cfg.Store, a.slot.stream
-	data, err := proto.Marshal(&journalv1.Record{AtMs: nowMS(), Incarnation: a.batch.Incarnation, Event: s.Base()})
-	if err != nil {
-		panic(err)
+	if !a.core.State.CanRebase() {
+		return
 	}
-	upto, grown := a.durable, a.durable-a.based > rebaseAfter
+	snapshot := persistence.Snapshot{Seq: a.durable, Data: a.base()}
 	a.rt.background(func() {
-		if grown {
-			err = store.Rebase(a.rt.ctx, stream, upto, data, nil)
-		} else {
-			err = store.SaveSnapshot(a.rt.ctx, stream, persistence.Snapshot{Seq: upto, Data: data})
-		}
-		if err != nil {
+		if err := a.rt.cfg.Store.SaveSnapshot(a.rt.ctx, a.slot.stream, snapshot); err != nil {
 			a.log.Debug("no snapshot was left", "error", err)
 		}
 	})
@@ -133,53 +117,56 @@ func (a *shell) lost(why string, err error) {
 		return
 	}
 	a.log.Error("incarnation ends: "+why, "error", err)
-	a.end(errors.Join(ErrInterrupted, err))
+	a.fault = true
+	a.end(errRestarting)
 	a.rt.cfg.Rooms.Lost(a.addr)
 	a.stop()
 }
 
-// end cancels what runs and fails what waits.
-func (a *shell) end(err error) {
-	a.phase = gone
-	for _, r := range a.running {
-		r.cancel(err)
-	}
+// end refuses what comes, cancels what runs and fails what waits.
+func (a *shell) end(refusal error) {
+	a.phase, a.refusal = gone, refusal
 	if l := a.live; l != nil {
-		l.mu.Lock()
-		l.end()
-		l.mu.Unlock()
-		a.live = nil
-		a.rt.grid.leave(a)
+		l.locked(func() { a.endStream(l) })
 	}
-	a.out.fail(&Error{Code: Unavailable, Message: "the agent is restarting; please try again", err: err})
+	a.cancel(fmt.Errorf("%w: %w", ErrInterrupted, refusal))
+	if a.out != nil {
+		a.out.fail(refusal)
+	}
 	for request, waiters := range a.watch {
-		for _, w := range waiters {
-			w <- ChatResponse{RequestID: request, Err: ErrInterrupted}
-		}
+		notify(waiters, ChatResponse{RequestID: request, Err: ErrInterrupted})
 	}
 	a.watch = nil
+	for _, w := range a.waiting {
+		refuse(w, refusal)
+	}
+	a.waiting = nil
 }
 
+// stop has the slot queue from now on. What was sent before is in the mailbox
+// ahead of the farewell, and is refused: protoactor would drop it without a word.
 func (a *shell) stop() {
 	a.phase = gone
 	a.slot.leave()
-	a.root.Stop(a.self)
+	a.tell(farewell{})
 }
 
-// stopped runs on the way out, whatever the reason: also when the supervisor
-// restarts a shell that has panicked.
+// stopped runs on the way out, whatever the reason.
 func (a *shell) stopped() {
 	if a.phase != gone {
-		a.end(ErrInterrupted)
+		a.fault = true
+		a.end(errRestarting)
 		a.rt.cfg.Rooms.Lost(a.addr)
 	}
+	a.cancel(context.Canceled)
 	for _, t := range []*time.Timer{a.timer, a.idle} {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	for _, w := range a.waiting {
-		refuse(w, &Error{Code: Unavailable, Message: "the agent is restarting; please try again", err: ErrInterrupted})
-	}
-	a.waiting = nil
+}
+
+// mayHaveWork reports whether the agent may have work though nobody calls.
+func (a *shell) mayHaveWork() bool {
+	return a.fault || a.core == nil || a.core.State.WakeAt() != 0
 }

@@ -34,32 +34,45 @@ type livestream struct {
 	mu     sync.Mutex
 	guard  *uimessage.Guard
 	packer chat.Packer
-	first  uint64    // position of the first chunk in packer
-	next   uint64    // position of the next chunk
-	limit  uint64    // Invariant: next <= limit; positions below it are reserved durably
-	facts  []*output // chunks in packer that must not be seen before they are stored
-	urgent bool      // the actor has been asked to append
-	asked  bool      // the actor has been asked for positions
+	first  uint64 // position of the first chunk in packer
+	next   uint64 // position of the next chunk
+	limit  uint64 // Invariant: next <= limit; positions below it are reserved durably
+	fact   bool   // packer holds chunks that must not be seen before they are stored
+	urgent bool   // the actor has been asked to append
+	asked  bool   // the actor has been asked for positions
 	over   bool
-	start  uimessage.Chunk // put before a first chunk that is no start
 
 	written int64         // bytes packed since the stream began
 	stored  int64         // of which durable
-	oldest  time.Time     // when the oldest chunk that is not durable was packed
+	since   time.Time     // when the oldest chunk in packer was packed
+	taken   []span        // what the actor has taken and not stored yet, oldest first
 	moved   chan struct{} // closed and replaced when stored, limit or over changes
+}
+
+// span is chunks on their way to the disk.
+type span struct {
+	upto  int64     // of written
+	since time.Time // when the oldest of them was packed
+}
+
+func newLivestream(m openStream, out *outflow, guard *uimessage.Guard, next, limit uint64) *livestream {
+	return &livestream{
+		turn: m.turn, attempt: m.attempt, out: out, guard: guard,
+		first: next, next: next, limit: limit, moved: make(chan struct{}),
+	}
 }
 
 // push lets c out. It waits while clients are too far ahead of the disk. An
 // error that is neither ErrTurnOver nor the context's names what is wrong with
 // the chunk; an in-band error chunk is refused with uimessage.ErrInBand.
-func (l *livestream) push(ctx context.Context, c uimessage.Chunk) error {
+func (l *livestream) push(ctx context.Context, c *uimessage.Chunk) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.wait(ctx); err != nil {
 		return err
 	}
 	var buf [2]uimessage.Chunk
-	chunks, err := l.guard.Pass(buf[:0], c)
+	chunks, err := l.guard.Pass(buf[:0], *c)
 	for i := range chunks {
 		if werr := l.wait(ctx); werr != nil {
 			return werr
@@ -92,28 +105,31 @@ func (l *livestream) wait(ctx context.Context) error {
 }
 
 func (l *livestream) tooFarAhead() bool {
-	ahead := l.written - l.stored
-	return ahead > aheadBytes || ahead > 0 && time.Since(l.oldest) > aheadTime
+	switch {
+	case l.written-l.stored > aheadBytes:
+		return true
+	case len(l.taken) > 0:
+		return time.Since(l.taken[0].since) > aheadTime
+	case !l.packer.Empty():
+		return time.Since(l.since) > aheadTime
+	}
+	return false
 }
 
 // admit numbers, packs and sends c.
 func (l *livestream) admit(c *uimessage.Chunk) {
 	body := c.AppendJSON(make([]byte, 0, 64+len(c.Delta)))
 	if l.packer.Empty() {
-		l.first = l.next
-		if l.written == l.stored {
-			l.oldest = time.Now()
-		}
+		l.first, l.since = l.next, time.Now()
 	}
 	before := l.packer.Bytes()
 	l.packer.Add(c, body)
 	l.written += int64(l.packer.Bytes() - before)
-	o := &output{item: feed.Chunk{Seq: l.next, Body: body}}
+	o := output{item: feed.Chunk{Seq: l.next, Body: body}}
 	l.next++
 	urgency := l.guard.Fact(*c)
 	if urgency != uimessage.Prose {
-		o.need = unsaved
-		l.facts = append(l.facts, o)
+		o.need, l.fact = unsaved, true
 	}
 	l.out.put(o)
 	if !l.urgent && (urgency == uimessage.UrgentFact || l.packer.Bytes() >= flushBytes) {
@@ -126,23 +142,24 @@ func (l *livestream) admit(c *uimessage.Chunk) {
 	}
 }
 
-// taken is what the actor takes along into the journal.
-type taken struct {
-	keep  chat.Keep
-	facts []*output
-	upto  int64 // of written
+// packed is what the actor takes along into the journal.
+type packed struct {
+	keep chat.Keep
+	fact bool  // it states one: it must be stored before it is seen
+	upto int64 // of written
 }
 
 // take empties the packer. The actor calls it with mu held.
-func (l *livestream) take() (taken, bool) {
+func (l *livestream) take() (packed, bool) {
 	l.urgent = false
 	if l.packer.Empty() {
-		return taken{}, false
+		return packed{}, false
 	}
 	runs, count := l.packer.Take()
-	t := taken{keep: chat.Keep{Turn: l.turn, First: l.first, Runs: runs, Count: count}, facts: l.facts, upto: l.written}
-	l.facts = nil
-	return t, true
+	p := packed{keep: chat.Keep{Turn: l.turn, First: l.first, Runs: runs, Count: count}, fact: l.fact, upto: l.written}
+	l.taken = append(l.taken, span{upto: l.written, since: l.since})
+	l.fact = false
+	return p, true
 }
 
 // durable says that what was written up to upto is stored, and that positions
@@ -150,14 +167,21 @@ func (l *livestream) take() (taken, bool) {
 func (l *livestream) durable(upto int64, limit uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if upto > l.stored {
-		l.stored = upto
-		l.oldest = time.Now() // at most what came since the append began
+	l.stored = max(l.stored, upto)
+	for len(l.taken) > 0 && l.taken[0].upto <= l.stored {
+		l.taken = l.taken[1:]
 	}
 	if limit > l.limit {
 		l.limit, l.asked = limit, false
 	}
 	l.wake()
+}
+
+// locked runs f with mu held.
+func (l *livestream) locked(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
 }
 
 // end refuses everything from now on. The actor calls it with mu held.

@@ -17,35 +17,49 @@ import (
 func (a *shell) load() {
 	store, stream, policy := a.rt.cfg.Store, a.slot.stream, a.class.policy()
 	a.rt.background(func() {
-		core, info, err := replay(a.rt.ctx, store, stream, policy)
-		a.tell(loaded{core, info, err})
+		var m loaded
+		if err := guard(func() { m.history, m.err = replay(a.ctx, store, stream, policy) }); err != nil {
+			m.err = quarantined(fmt.Errorf("stream %q: %w", stream, err))
+		}
+		a.tell(m)
 	})
+}
+
+// history is what a journal adds up to.
+type history struct {
+	core    *chat.Core
+	info    persistence.Info
+	covered uint64 // number of the last record that a base or snapshot has in it
+	wiped   bool   // a clear came after that: what it wiped is still stored
 }
 
 // replay builds the core that the journal adds up to, with the snapshot's help.
 // A journal that this program cannot read gives an error of code Quarantined.
-func replay(ctx context.Context, store persistence.Store, stream string, policy chat.Policy) (core *chat.Core, info persistence.Info, err error) {
-	info, _, err = store.Find(ctx, stream, persistence.Batch{})
+func replay(ctx context.Context, store persistence.Store, stream string, policy chat.Policy) (h history, err error) {
+	h.info, _, err = store.Find(ctx, stream, persistence.Batch{})
 	if err != nil {
-		return nil, info, unreadable(stream, err)
+		return h, unreadable(stream, err)
 	}
-	core = chat.New(policy)
-	at := restore(ctx, store, stream, info, core)
+	h.core = chat.New(policy)
+	at := restore(ctx, store, stream, h.info, h.core)
 	if at == 0 {
-		core = chat.New(policy)
+		h.core = chat.New(policy)
 	}
+	h.covered = max(at, h.info.Base)
 	for r, err := range store.Read(ctx, stream, at+1) {
 		if err != nil {
-			return nil, info, unreadable(stream, err)
+			return h, unreadable(stream, err)
 		}
-		if err := apply(core, r); err != nil {
-			return nil, info, &Error{Code: Quarantined, Message: "this conversation cannot be opened by this version of the program; nothing is lost", err: fmt.Errorf("stream %q: record %d: %w", stream, r.Seq, err)}
+		e, err := apply(h.core, r)
+		if err != nil {
+			return h, quarantined(fmt.Errorf("stream %q: record %d: %w", stream, r.Seq, err))
 		}
+		h.wiped = h.wiped || e.GetCleared() != nil
 		at = r.Seq
 	}
-	info.Head = max(at, info.Head)
-	core.State.Version = info.Head
-	return core, info, nil
+	h.info.Head = max(at, h.info.Head)
+	h.core.State.Version = h.info.Head
+	return h, nil
 }
 
 // restore applies the snapshot, if it is there, readable and not ahead of what
@@ -55,64 +69,67 @@ func restore(ctx context.Context, store persistence.Store, stream string, info p
 	if err != nil || !ok || snap.Seq > info.Head || snap.Seq < info.Base || info.Deleted {
 		return 0
 	}
-	if apply(core, persistence.Record{Seq: snap.Seq, Data: snap.Data}) != nil {
+	if _, err := apply(core, persistence.Record{Seq: snap.Seq, Data: snap.Data}); err != nil {
 		return 0
 	}
 	return snap.Seq
 }
 
-func apply(core *chat.Core, r persistence.Record) (err error) {
+func apply(core *chat.Core, r persistence.Record) (e chat.Event, err error) {
 	var rec journalv1.Record
 	if err := proto.Unmarshal(r.Data, &rec); err != nil {
-		return err
+		return nil, err
 	}
 	if !chat.Known(rec.GetEvent()) {
-		return errors.New("an event of a kind that this version does not know: it was written by a newer one")
+		return nil, errors.New("an event of a kind that this version does not know: it was written by a newer one")
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("cannot be applied: %v", p)
-		}
-	}()
-	core.State.Version = r.Seq - 1
-	core.State.Apply(rec.GetEvent())
-	return nil
+	err = guard(func() {
+		core.State.Version = r.Seq - 1
+		core.State.Apply(rec.GetEvent())
+	})
+	return rec.GetEvent(), err
+}
+
+func quarantined(err error) error {
+	return &Error{Code: Quarantined, Message: "this conversation cannot be opened by this version of the program; nothing is lost", err: err}
 }
 
 func unreadable(stream string, err error) error {
+	err = fmt.Errorf("stream %q: %w", stream, err)
 	if errors.Is(err, persistence.ErrCorrupt) {
-		return &Error{Code: Quarantined, Message: "this conversation's journal is damaged and cannot be opened; an operator must look", err: fmt.Errorf("stream %q: %w", stream, err)}
+		return &Error{Code: Quarantined, Message: "this conversation's journal is damaged and cannot be opened; an operator must look", err: err}
 	}
-	return &Error{Code: Unavailable, Message: "the journal cannot be read at present; please try again", err: fmt.Errorf("stream %q: %w", stream, err)}
+	return &Error{Code: Unavailable, Message: "the journal cannot be read at present; please try again", err: err}
 }
 
 func (a *shell) loaded(m loaded) {
 	if m.err != nil {
-		a.refuseAll(m.err)
+		a.failed(m.err)
 		return
 	}
-	a.core, a.durable, a.based, a.phase = m.core, m.info.Head, m.info.Base, up
+	a.core, a.phase = m.core, up
+	a.durable, a.based, a.covered, a.wiped = m.info.Head, m.info.Base, m.covered, m.wiped
 	a.out.release(a.durable)
 	if a.core.State.WakeAt() != 0 || a.core.State.Turns.Running() != nil {
 		a.activate()
 	}
-	a.out.put(&output{need: a.version(), item: a.core.State.Loaded()})
+	a.out.put(output{need: a.version(), item: a.core.State.Loaded()})
 	a.settle()
 	a.touch()
 	waiting := a.waiting
 	a.waiting = nil
 	for _, w := range waiting {
-		a.receive(w)
+		a.route(w)
 	}
 }
 
-// refuseAll answers everything with why the journal cannot be opened, until the
-// incarnation is given up; the next message tries again.
-func (a *shell) refuseAll(err error) {
-	a.phase = failed
-	a.slot.fail(err)
+// failed answers everything with why the journal cannot be opened, for a while;
+// the next message after that tries again.
+func (a *shell) failed(err error) {
+	a.phase, a.refusal = failed, err
 	var e *Error
-	if errors.As(err, &e) && e.err != nil {
+	if errors.As(err, &e) {
+		a.fault = e.Code == Quarantined // the waker need not hurry to try again
 		a.log.Error("agent cannot be opened", "code", e.Code, "error", e.err)
 	}
 	for _, w := range a.waiting {

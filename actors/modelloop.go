@@ -21,13 +21,15 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 	entries, continues := s.PromptFor(t), t.Continues
 	class, log := a.class, a.log.With("request", t.Request)
 	key := fmt.Sprintf("%s/%d/%d", a.addr, e.Turn, e.Step)
-	stream := func(ctx context.Context) *Stream { return newStream(ctx, a, t.ID, t.Attempt, t.Request) }
+	out, me := newStream(a, t.ID, t.Attempt, t.Request), a.addr
 	return func(ctx context.Context) chat.Command {
+		ctx = inside(ctx, me)
+		out.ctx = ctx
 		req := model.Request{
 			Instructions: class.Instructions, Messages: prompt(entries, continues, class.Model),
 			MaxOutputTokens: class.MaxOutputTokens, Temperature: class.Temperature, Key: key,
 		}
-		step := &modelStep{out: stream(ctx)}
+		step := &modelStep{out: out}
 		err := step.run(ctx, class.Model, req)
 		if err == nil {
 			return step.answered(e, class.Model.Name())
@@ -42,13 +44,13 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 func erred(e chat.CallModel, err error) chat.StepErred {
 	out := chat.StepErred{
 		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: string(model.CauseOf(err)), Public: generalFailure,
-		Text: err.Error(), Transient: model.CauseOf(err) == model.Transient, Now: nowMS(), Ids: newIDs(),
+		Text: valid(err.Error()), Transient: model.CauseOf(err) == model.Transient, Now: nowMS(), Ids: newIDs(),
 	}
 	var me *model.Error
 	if errors.As(err, &me) {
 		out.RetryAfter = me.RetryAfter.Milliseconds()
 		if me.Public != "" {
-			out.Public = me.Public
+			out.Public = valid(me.Public)
 		}
 	}
 	return out
@@ -181,13 +183,16 @@ func (m *modelStep) answered(e chat.CallModel, name string) chat.Command {
 	_ = m.out.chunks(
 		uimessage.Chunk{Type: "finish-step"},
 		uimessage.Chunk{Type: "finish", FinishReason: string(m.finish.Reason)})
+	for id := range m.open { // a block that its model has left without an end
+		m.end(id, nil)
+	}
 	content, err := json.Marshal(m.content)
 	if err != nil {
 		return erred(e, err)
 	}
 	u := m.finish.Usage
 	return chat.StepAnswered{
-		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: content, Reason: string(m.finish.Reason), Model: name,
+		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: content, Reason: valid(string(m.finish.Reason)), Model: valid(name),
 		Usage: &journalv1.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite},
 	}
 }

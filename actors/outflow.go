@@ -22,8 +22,9 @@ type outflow struct {
 
 	mu      sync.Mutex
 	durable uint64
-	queue   []*output // Invariant: queue[0].need > durable
-	broken  error     // set by fail: nothing leaves any more
+	queue   []output // Invariant: queue[0].need > durable
+	held    int      // bytes of the items in queue
+	broken  error    // set by fail: nothing leaves any more
 }
 
 // output is one thing on its way out.
@@ -33,8 +34,8 @@ type output struct {
 	send func(error) // instead of item: a reply; gets nil, or why it will never be true
 }
 
-// put sends o, or queues it. It returns o for a later resolve.
-func (f *outflow) put(o *output) *output {
+// put sends o, or queues it.
+func (f *outflow) put(o output) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -44,16 +45,18 @@ func (f *outflow) put(o *output) *output {
 		f.out(o)
 	default:
 		f.queue = append(f.queue, o)
+		f.held += sizeOf(o.item)
 	}
-	return o
 }
 
-// resolve gives outputs that were put as unsaved the event that they wait for.
-func (f *outflow) resolve(outputs []*output, need uint64) {
+// resolve gives all outputs that were put as unsaved the event that they wait for.
+func (f *outflow) resolve(need uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, o := range outputs {
-		o.need = need
+	for i := range f.queue {
+		if f.queue[i].need == unsaved {
+			f.queue[i].need = need
+		}
 	}
 }
 
@@ -65,7 +68,8 @@ func (f *outflow) release(durable uint64) {
 	n := 0
 	for n < len(f.queue) && f.queue[n].need <= durable {
 		f.out(f.queue[n])
-		f.queue[n] = nil
+		f.held -= sizeOf(f.queue[n].item)
+		f.queue[n] = output{}
 		n++
 	}
 	if f.queue = f.queue[n:]; len(f.queue) == 0 {
@@ -81,10 +85,10 @@ func (f *outflow) fail(err error) {
 	for _, o := range f.queue {
 		f.refuse(o)
 	}
-	f.queue = nil
+	f.queue, f.held = nil, 0
 }
 
-func (f *outflow) out(o *output) {
+func (f *outflow) out(o output) {
 	if o.send != nil {
 		o.send(nil)
 		return
@@ -92,15 +96,27 @@ func (f *outflow) out(o *output) {
 	f.sink.Put(o.item)
 }
 
-func (f *outflow) refuse(o *output) {
+func (f *outflow) refuse(o output) {
 	if o.send != nil {
 		o.send(f.broken)
 	}
 }
 
-// waiting reports how much is queued.
-func (f *outflow) waiting() int {
+// waiting reports how many outputs are queued, and about how many bytes.
+func (f *outflow) waiting() (outputs, held int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.queue)
+	return len(f.queue), f.held
+}
+
+func sizeOf(item feed.Item) int {
+	switch item := item.(type) {
+	case feed.Transcript:
+		return len(item.Messages)
+	case feed.View:
+		return len(item.Messages)
+	case feed.Chunk:
+		return len(item.Body)
+	}
+	return 0
 }

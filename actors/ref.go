@@ -2,8 +2,8 @@ package actors
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
@@ -29,21 +29,30 @@ func (r *Ref) Address() feed.Address { return r.addr }
 // A turn that ended badly is a response with its Status and Err, not an error.
 // If ctx ends first, Chat returns its error and the turn goes on: AbortRequest
 // ends it. Errors: *Error if the message was not accepted (nothing is stored),
-// ErrInterrupted if the agent was lost while Chat waited (the journal knows more).
+// ErrInterrupted if the agent was lost, or its node stopped, while Chat waited (the
+// journal knows more).
+//
+// A handler or model must not Chat with its own agent: it would wait for a turn
+// that waits for its own. With a context that comes from the one it was given,
+// this is refused with ErrInsideTurn; with any other it is a deadlock until that
+// context ends.
 func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
-	m := uimessage.Message{ID: "user_" + rand.Text(), Role: uimessage.User, Parts: []uimessage.Part{{Type: "text", Text: text}}}
-	ids := newIDs()
-	return r.submit(ctx, chat.Submit{Request: ids.Request, Messages: []uimessage.Message{m}, Programmatic: true, Ids: ids})
+	return r.chat(ctx, newIDs().Request, text)
 }
 
-func (r *Ref) submit(ctx context.Context, s chat.Submit) (ChatResponse, error) {
+func (r *Ref) chat(ctx context.Context, request, text string) (ChatResponse, error) {
+	if isInside(ctx, r.addr) {
+		return ChatResponse{}, ErrInsideTurn
+	}
+	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
+	s := chat.Submit{Request: request, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
 	end := make(chan ChatResponse, 1)
 	if err := r.ask(ctx, ask{cmd: s, watch: end}); err != nil {
 		return ChatResponse{}, err
 	}
 	select {
 	case response := <-end:
-		if response.Err == ErrInterrupted { //nolint:errorlint // the very value, see sendResponse
+		if errors.Is(response.Err, ErrInterrupted) {
 			return ChatResponse{}, ErrInterrupted
 		}
 		return response, nil
@@ -76,7 +85,7 @@ func (r *Ref) Transcript(ctx context.Context) ([]byte, error) {
 // View puts the conversation, as of this moment, into the agent's feed.
 func (r *Ref) View(ctx context.Context, number uint64) error {
 	return r.query(ctx, func(s *chat.State, out *outflow, version uint64) {
-		out.put(&output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil)}})
+		out.put(output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil)}})
 	})
 }
 
@@ -86,12 +95,8 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
 	}
-	messages, err := parseMessages(s.Messages)
-	if err != nil {
-		return err
-	}
 	return r.ask(ctx, ask{cmd: chat.Submit{
-		Request: s.Request, Messages: messages, Regenerate: s.Regenerate,
+		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
 }
@@ -116,31 +121,15 @@ func (r *Ref) Clear(ctx context.Context, by, key string) error {
 
 // SetMessages inserts or replaces messages by id and removes none. All sockets
 // but by are shown the list as it was given. Durable on return.
-func (r *Ref) SetMessages(ctx context.Context, by string, raw []json.RawMessage) error {
-	messages, err := parseMessages(raw)
-	if err != nil {
-		return err
-	}
-	list := make([][]byte, len(raw))
-	for i := range raw {
-		list[i] = raw[i]
+func (r *Ref) SetMessages(ctx context.Context, by string, messages []uimessage.Message) error {
+	list := make([][]byte, len(messages))
+	for i, m := range messages {
+		list[i] = m.AppendJSON(nil)
 	}
 	shown := uimessage.AppendList(nil, list)
 	return r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(*chat.State) []feed.Item {
 		return []feed.Item{feed.Transcript{Messages: shown, By: by}}
 	}})
-}
-
-func parseMessages(raw []json.RawMessage) ([]uimessage.Message, error) {
-	messages := make([]uimessage.Message, len(raw))
-	for i, data := range raw {
-		m, err := uimessage.ParseMessage(data)
-		if err != nil {
-			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("messages[%d]: %s", i, err), err: err}
-		}
-		messages[i] = m
-	}
-	return messages, nil
 }
 
 func (r *Ref) ask(ctx context.Context, m ask) error {
@@ -153,7 +142,12 @@ func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64
 
 func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {
 	done := make(chan error, 1)
-	r.rt.send(r.addr, message(func(err error) { done <- err }))
+	r.rt.send(r.addr, message(func(err error) {
+		select {
+		case done <- err:
+		default: // a fault of ours has ended what was answered already
+		}
+	}))
 	select {
 	case err := <-done:
 		return err

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -53,7 +56,8 @@ type Runtime struct {
 
 	ctx    context.Context // ends when Stop has drained the agents
 	cancel context.CancelCauseFunc
-	work   sync.WaitGroup // goroutines of background
+	work   sync.WaitGroup // actors, and goroutines of background
+	down   sync.Once      // shuts system down
 
 	mu       sync.Mutex
 	slots    map[feed.Address]*slot
@@ -63,9 +67,13 @@ type Runtime struct {
 // errStopping is the cause with which effects end when the node stops.
 var errStopping = errors.New("actors: the node is stopping")
 
+// errNodeStops is what callers are told then.
+var errNodeStops = &Error{Code: Stopping, Message: "the node is stopping"}
+
 // NewRuntime checks the agents (a mistake of the author's panics with the
 // agent's and the field's name) and begins to wake those that have work.
 func NewRuntime(cfg RuntimeConfig) *Runtime {
+	cfg.check()
 	cfg.Log = orLogger(cfg.Log)
 	if cfg.Rooms == nil {
 		cfg.Rooms = nobody{}
@@ -77,9 +85,6 @@ func NewRuntime(cfg RuntimeConfig) *Runtime {
 		cfg.WakeRate = 200
 	}
 	rt := &Runtime{cfg: cfg, classes: make(map[string]*Agent), slots: make(map[feed.Address]*slot)}
-	if len(cfg.Agents) == 0 {
-		panic("actors: no agent is registered")
-	}
 	for _, a := range cfg.Agents {
 		a.check()
 		if rt.classes[a.Name] != nil {
@@ -94,6 +99,20 @@ func NewRuntime(cfg RuntimeConfig) *Runtime {
 	rt.grid = newGrid()
 	rt.waker = newWaker(rt)
 	return rt
+}
+
+// check panics if the configuration cannot work.
+func (cfg *RuntimeConfig) check() {
+	switch {
+	case cfg.Store == nil:
+		panic("actors: RuntimeConfig.Store is missing")
+	case cfg.WakeRate < 0:
+		panic(fmt.Sprintf("actors: RuntimeConfig.WakeRate is negative: %d", cfg.WakeRate))
+	case len(cfg.Agents) == 0:
+		panic("actors: RuntimeConfig.Agents is empty: no agent is registered")
+	case slices.Contains(cfg.Agents, nil):
+		panic("actors: RuntimeConfig.Agents has a nil agent")
+	}
 }
 
 // Class returns the registered agent of that name.
@@ -116,12 +135,16 @@ const maxName = 512
 
 // send hands m to the agent's slot.
 func (rt *Runtime) send(a feed.Address, m any) {
-	s, err := rt.slot(a)
-	if err != nil {
-		refuse(m, err)
-		return
+	for {
+		s, err := rt.slot(a)
+		if err != nil {
+			refuse(m, err)
+			return
+		}
+		if s.send(m) {
+			return
+		}
 	}
-	s.send(m)
 }
 
 func (rt *Runtime) slot(a feed.Address) (*slot, error) {
@@ -131,11 +154,13 @@ func (rt *Runtime) slot(a feed.Address) (*slot, error) {
 		return nil, &Error{Code: UnknownAgent, Message: fmt.Sprintf("agent class %q is not known here", a.Class)}
 	case a.Name == "" || len(a.Name) > maxName:
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name has %d bytes; 1 to %d are allowed", len(a.Name), maxName)}
+	case !utf8.ValidString(a.Name):
+		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q is not UTF-8", a.Name)}
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.stopping {
-		return nil, &Error{Code: Stopping, Message: "the node is stopping"}
+		return nil, errNodeStops
 	}
 	s := rt.slots[a]
 	if s == nil {
@@ -148,53 +173,59 @@ func (rt *Runtime) slot(a feed.Address) (*slot, error) {
 // streamName is the journal's name of an agent: its class, which has no slash, and its name.
 func streamName(a feed.Address) string { return a.Class + "/" + a.Name }
 
-// passivated forgets a slot that nobody uses, and has the waker look when its
-// agent's next work is due.
-func (rt *Runtime) passivated(s *slot, unused bool) {
+// passivated forgets the slot of an agent that has left memory, if nobody uses
+// it, and has the waker look when the agent's next work is due, if it has any.
+func (rt *Runtime) passivated(s *slot, due bool) {
 	rt.mu.Lock()
-	if unused && rt.slots[s.addr] == s && !s.inMemory() {
+	if s.retire() && rt.slots[s.addr] == s {
 		delete(rt.slots, s.addr)
 	}
 	rt.mu.Unlock()
-	rt.waker.look()
+	if due {
+		rt.waker.look()
+	}
 }
 
-// background runs f on a goroutine that Stop waits for.
+// background runs f on a goroutine that Stop waits for. It may be called by
+// actors and by what runs in the background: Stop waits for those, too.
 func (rt *Runtime) background(f func()) { rt.work.Go(f) }
 
 // Stop has every agent store what it knows and say goodbye, and returns when
-// all are gone or ctx ends. Turns that were running go on at the next start.
-// Safe to call twice.
+// all are gone and what they had started has ended. Turns that were running go
+// on at the next start. If ctx ends first, what has not been stored is given up,
+// as in a crash, and Stop returns the context's error: an author's handler that
+// ignores its context may then still run. Safe to call twice, and concurrently.
 func (rt *Runtime) Stop(ctx context.Context) error {
-	rt.mu.Lock()
-	rt.stopping = true
-	slots := make([]*slot, 0, len(rt.slots))
-	for _, s := range rt.slots {
-		slots = append(slots, s)
-	}
-	rt.mu.Unlock()
+	slots := rt.close()
 	rt.waker.stop()
-	var err error
 	for _, s := range slots {
-		if gone := s.shut(); gone != nil {
-			select {
-			case <-gone:
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
+		s.shut()
 	}
-	rt.grid.stop()
 	ended := make(chan struct{})
 	go func() { rt.work.Wait(); close(ended) }()
+	var err error
 	select {
 	case <-ended:
 	case <-ctx.Done():
 		err = ctx.Err()
+		for _, s := range slots {
+			s.abandon()
+		}
 	}
 	rt.cancel(errStopping)
-	rt.system.Shutdown()
+	rt.grid.stop()
+	if err == nil {
+		rt.down.Do(rt.system.Shutdown)
+	}
 	return err
+}
+
+// close refuses new slots and returns those there are.
+func (rt *Runtime) close() []*slot {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.stopping = true
+	return slices.Collect(maps.Values(rt.slots))
 }
 
 // newIncarnation is unique among all nodes and rises with time, so that journals

@@ -2,7 +2,9 @@ package actors
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -22,13 +24,15 @@ import (
 // Invariant: durable + len(tail) is the version of the core.
 // Invariant: 0 <= flying && flying <= len(tail).
 type shell struct {
-	rt    *Runtime
-	slot  *slot
-	addr  feed.Address
-	class *Agent
-	log   *slog.Logger
-	self  *actor.PID
-	root  *actor.RootContext
+	rt     *Runtime
+	slot   *slot
+	addr   feed.Address
+	class  *Agent
+	log    *slog.Logger
+	self   *actor.PID
+	root   *actor.RootContext
+	ctx    context.Context // of what this incarnation does; ends with it
+	cancel context.CancelCauseFunc
 
 	core      *chat.Core
 	out       *outflow
@@ -36,11 +40,18 @@ type shell struct {
 	activated bool        // Activate has been stepped
 	phase     phase
 	waiting   []any // came while loading
+	refusal   error // phases failed and gone: what everybody is told
+	fault     bool  // phase gone: not in peace
+	calls     int   // of lastCall so far
 
 	durable   uint64
 	based     uint64 // number of the journal's base record when it was loaded
+	covered   uint64 // number of the last record that a base or snapshot has in it
+	wiped     bool   // a clear is in the journal, and what it has wiped may still be
 	tail      []entry
+	bytes     int // of tail
 	flying    int
+	again     bool // the append under way has been sent before
 	batch     persistence.Batch
 	sealedDue map[string]bool // effects due as of the append under way
 	storedDue map[string]bool // effects due as of the last one that is stored
@@ -55,6 +66,7 @@ type shell struct {
 // entry is an event on its way to the journal.
 type entry struct {
 	event chat.Event
+	size  int // about, in bytes
 	class persistence.Class
 	atMS  int64
 	upto  int64 // chunk bytes of the stream that are durable with it; 0: none
@@ -69,15 +81,14 @@ const (
 	leaving // has asked to go; goes at lastCall if nothing has come
 	resting // its goodbye is being stored
 	failed  // the journal cannot be read: refuses everything
-	gone    // stopped; what still comes is ignored
+	gone    // is over; refuses what is still in the mailbox, up to farewell
 )
 
 // Messages of the shell to itself. Those of others are ask and query.
 type (
 	loaded struct {
-		core *chat.Core
-		info persistence.Info
-		err  error
+		history
+		err error
 	}
 	appended struct {
 		batch persistence.Batch
@@ -92,37 +103,82 @@ type (
 	lookAgain struct{ batch persistence.Batch }
 	ended     struct {
 		key     string
-		outcome chat.Command // nil: none
+		outcome chat.Command
 	}
 	flushStream struct{}
 	gridTick    struct{}
 	reserveMore struct{}
-	timerFired  struct{}
+	timerFired  struct{ at int64 }
 	idleFired   struct{}
-	lastCall    struct{}
-	drain       struct{}
+	lastCall    struct{ call int } // behind all that came before a leave
+	farewell    struct{}           // behind all that came before the end
+	drain       struct{}           // from the slot: say goodbye
+	abandon     struct{}           // from the slot: end at once
 )
 
+// Receive implements actor.Actor. A panic ends the incarnation, as any fault does:
+// protoactor's restarts would lose the message and keep a broken state.
 func (a *shell) Receive(c actor.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.panicked(c.Message(), p)
+		}
+	}()
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.started(c)
 	case *actor.Stopping, *actor.Restarting:
 		a.stopped()
 	case *actor.Stopped:
-		a.slot.stopped()
+		a.slot.stopped(a.fault, a.mayHaveWork())
 	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		a.route(m)
+	}
+}
+
+// route says what each phase makes of a message.
+func (a *shell) route(m any) {
+	switch m.(type) {
+	case farewell:
+		a.root.Stop(a.self)
+		return
+	case abandon:
+		a.lost("it could not say goodbye before the node stopped", errStopping)
+		return
+	}
+	switch a.phase {
+	case loading:
+		a.receiveLoading(m)
+	case up, leaving:
+		a.receive(m)
+	case resting:
+		a.receiveResting(m)
+	case failed:
+		switch m.(type) {
+		case idleFired, drain:
+			a.stop()
+		default:
+			refuse(m, a.refusal)
+		}
+	case gone:
+		refuse(m, a.refusal)
+	}
+}
+
+func (a *shell) receiveLoading(m any) {
+	switch m := m.(type) {
 	case loaded:
 		a.loaded(m)
+	case drain: // there is nothing to say goodbye to
+		a.end(errNodeStops)
+		a.stop()
 	default:
-		switch a.phase {
-		case loading:
-			a.waiting = append(a.waiting, m)
-		case gone:
-			refuse(m, &Error{Code: Unavailable, Message: "the agent is restarting", err: ErrInterrupted})
-		default:
-			a.receive(m)
+		if len(a.waiting) >= maxWaiting {
+			refuse(m, &Error{Code: Busy, Message: "too many requests wait for the journal to be read"})
+			return
 		}
+		a.waiting = append(a.waiting, m)
 	}
 }
 
@@ -136,6 +192,40 @@ func (a *shell) receive(m any) {
 		a.openStream(m)
 	case ended:
 		a.ended(m)
+	case flushStream, gridTick:
+		a.store()
+	case reserveMore:
+		if l := a.live; l != nil {
+			a.step(chat.Reserve{Turn: l.turn, Attempt: l.attempt}, "")
+		}
+	case timerFired:
+		a.timerFired(m)
+	case idleFired:
+		a.leave()
+	case lastCall:
+		a.lastCall(m)
+	case drain:
+		a.rest()
+	default:
+		a.receiveAnswer(m)
+	}
+}
+
+// receiveResting takes what the goodbye still needs. Nothing is decided any more:
+// what effects hand in is theirs to do again at the next start.
+func (a *shell) receiveResting(m any) {
+	switch m := m.(type) {
+	case ended:
+		delete(a.running, m.key)
+	default:
+		a.receiveAnswer(m)
+		refuse(m, errNodeStops)
+	}
+}
+
+// receiveAnswer takes the store's.
+func (a *shell) receiveAnswer(m any) {
+	switch m := m.(type) {
 	case appended:
 		a.appended(m)
 	case found:
@@ -144,234 +234,33 @@ func (a *shell) receive(m any) {
 		if m.batch == a.batch && a.flying > 0 {
 			a.lookUp()
 		}
-	case flushStream, gridTick:
-		a.store()
-	case reserveMore:
-		if l := a.live; l != nil {
-			a.step(chat.Reserve{Turn: l.turn, Attempt: l.attempt}, "")
-		}
-	case timerFired:
-		a.timerFired()
-	case idleFired:
-		a.leave()
-	case lastCall:
-		a.lastCall()
-	case drain:
-		a.rest()
 	}
 }
 
 func (a *shell) started(c actor.Context) {
 	a.self, a.root = c.Self(), c.ActorSystem().Root
+	a.ctx, a.cancel = context.WithCancelCause(a.rt.ctx)
 	a.running = make(map[string]*running)
 	a.watch = make(map[string][]chan<- ChatResponse)
-	a.out = &outflow{sink: a.rt.cfg.Rooms.Room(a.addr)}
 	a.batch.Incarnation = a.rt.newIncarnation()
+	a.out = &outflow{sink: a.rt.cfg.Rooms.Room(a.addr)}
 	a.load()
 }
 
 // tell sends to this actor from any goroutine.
 func (a *shell) tell(m any) { a.root.Send(a.self, m) }
 
-// ask is a command from outside. reply is called once, when what the command
-// has led to is durable, or with the reason why it was refused.
-type ask struct {
-	cmd   chat.Command
-	by    string // socket that gave it, if any
-	items func(*chat.State) []feed.Item
-	watch chan<- ChatResponse // for Submit: gets the end of the turn
-	reply func(error)
-}
-
-// query reads the state at once; its reply waits like any output.
-type query struct {
-	read  func(*chat.State, *outflow, uint64)
-	reply func(error)
-}
-
-const (
-	maxTail    = 1000 // events that may wait for the disk before clients are refused
-	maxWaiting = 8192 // outputs
-)
-
-func (a *shell) ask(m ask) {
-	if err := a.accepts(); err != nil {
-		m.reply(err)
-		return
-	}
-	a.touch()
-	a.activate()
-	if _, err := a.decide(m.cmd, m.by); err != nil {
-		m.reply(refusal(err))
-		return
-	}
-	if m.items != nil {
-		for _, item := range m.items(&a.core.State) {
-			a.out.put(&output{need: a.version(), item: item})
-		}
-	}
-	if s, ok := m.cmd.(chat.Submit); ok && m.watch != nil {
-		a.watchTurn(s.Request, m.watch)
-	}
-	a.out.put(&output{need: a.version(), send: m.reply})
-	a.settle()
-}
-
-func (a *shell) query(m query) {
-	if a.phase == failed {
-		m.reply(a.slot.failure())
-		return
-	}
-	a.touch()
-	m.read(&a.core.State, a.out, a.version())
-	a.out.put(&output{need: a.version(), send: m.reply})
-	a.settle()
-}
-
-// accepts refuses a client's command when too much is waiting already.
-func (a *shell) accepts() error {
-	switch {
-	case a.phase == failed:
-		return a.slot.failure()
-	case a.phase == resting:
-		return &Error{Code: Stopping, Message: "the node is stopping"}
-	case len(a.tail) > maxTail || a.out.waiting() > maxWaiting:
-		return &Error{Code: Busy, Message: "the journal cannot be written at present; the request was not accepted"}
-	}
-	return nil
-}
-
-func (a *shell) version() uint64 { return a.durable + uint64(len(a.tail)) }
-
-// activate begins the incarnation in the journal, before its first event.
-func (a *shell) activate() {
-	if a.activated {
-		return
-	}
-	a.activated = true
-	events, err := a.core.Step(chat.Activate{
-		Incarnation: a.batch.Incarnation, Class: a.addr.Class, Name: a.addr.Name, Node: a.rt.cfg.Node,
-		Now: nowMS(), Ids: newIDs(),
-	})
-	if err != nil {
-		panic(err) // Activate is never refused
-	}
-	a.enter(events, persistence.Durable)
-	a.told(events)
-}
-
-// step decides on a command of our own and sees to what follows.
-func (a *shell) step(cmd chat.Command, by string) {
-	a.activate()
-	if _, err := a.decide(cmd, by); err != nil && err != chat.ErrTurnOver {
-		a.log.Error("command refused", "command", cmd, "error", err)
-	}
-	a.settle()
-}
-
-// decide is the one way through the core: chunks first, so that the decision
-// sees all that was said; then the command; then what is told of it. The
-// stream's lock is held throughout, so that nothing is said in between.
-func (a *shell) decide(cmd chat.Command, by string) (events []chat.Event, err error) {
-	if l := a.live; l != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		a.takeChunks(l)
-	}
-	events, err = a.guarded(cmd)
-	if err != nil {
-		return nil, err
-	}
-	a.enter(events, persistence.Durable)
-	for _, item := range a.core.State.Project(events, by) {
-		a.out.put(&output{need: a.need(item), item: item})
-	}
-	a.told(events)
-	if l := a.live; l != nil && (!a.core.State.Stream.Open || a.core.State.Stream.Turn != l.turn) {
-		l.end()
-		a.live = nil
-		a.rt.grid.leave(a)
-	}
-	return events, nil
-}
-
-// guarded turns a panic of the core into a refusal: nothing of the command has
-// been stored, and the conversation goes on.
-func (a *shell) guarded(cmd chat.Command) (events []chat.Event, err error) {
-	before := a.core.State.Version
+// panicked ends the incarnation after a fault of this program's.
+func (a *shell) panicked(m any, p any) {
 	defer func() {
-		p := recover()
-		if p == nil {
-			return
+		if recover() != nil { // the state is worse than we thought
+			a.phase, a.fault = gone, true
+			a.root.Stop(a.self)
 		}
-		if a.core.State.Version != before {
-			panic(p) // half applied: the incarnation must end
-		}
-		a.log.Error("panic in the core", "command", cmd, "panic", p)
-		events, err = nil, &Error{Code: BadRequest, Message: "the request could not be understood"}
 	}()
-	return a.core.Step(cmd)
+	refuse(m, errRestarting)
+	a.lost("panic in the runtime", fmt.Errorf("%v\n%s", p, debug.Stack()))
 }
 
-// need is what an item waits for. The opening of a stream runs ahead with its
-// first chunks: it states nothing that they do not show.
-func (a *shell) need(item feed.Item) uint64 {
-	if _, ok := item.(feed.Opened); ok {
-		return 0
-	}
-	return a.version()
-}
-
-// takeChunks moves what the stream has packed into the tail. l.mu is held.
-func (a *shell) takeChunks(l *livestream) {
-	t, ok := l.take()
-	if !ok {
-		return
-	}
-	events, err := a.core.Step(t.keep)
-	if err != nil {
-		return // the turn is over; its chunks are nobody's
-	}
-	class := persistence.Streamed
-	if len(t.facts) > 0 {
-		class = persistence.Durable
-	}
-	a.enter(events, class)
-	a.tail[len(a.tail)-1].upto = t.upto
-	a.out.resolve(t.facts, a.version())
-}
-
-// settle sees to what follows from a change: append, timers, effects that are
-// no longer due.
-func (a *shell) settle() {
-	if a.phase == failed || a.phase == gone {
-		return
-	}
-	a.flush(false)
-	a.reconcile()
-	a.keepTime()
-}
-
-// store appends what the stream has packed.
-func (a *shell) store() {
-	if l := a.live; l != nil {
-		l.mu.Lock()
-		a.takeChunks(l)
-		l.mu.Unlock()
-	}
-	a.flush(true)
-}
-
-// ended is the outcome of an effect. Its entry goes first, so that a key that is
-// still due may start again.
-func (a *shell) ended(m ended) {
-	if r := a.running[m.key]; r != nil {
-		r.cancel(context.Canceled)
-		delete(a.running, m.key)
-	}
-	if m.outcome == nil || a.phase == resting || a.phase == failed {
-		a.settle()
-		return
-	}
-	a.step(m.outcome, "")
-}
+// errRestarting is what callers are told when an incarnation ends by a fault.
+var errRestarting = &Error{Code: Unavailable, Message: "the agent is restarting; please try again", err: ErrInterrupted}

@@ -1,12 +1,16 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -17,8 +21,9 @@ import (
 // parts with an id, the end) is shown only when it is on disk. Writing waits
 // while clients are too far ahead of the disk.
 //
-// It is for one goroutine at a time. After the turn's end every method returns
-// ErrTurnOver.
+// All methods may be called concurrently; a call that writes several chunks, such
+// as Text, writes them without another's in between. When the turn is over, or its
+// handler has returned, every method returns ErrTurnOver.
 type Stream struct {
 	ctx     context.Context
 	shell   *shell
@@ -26,9 +31,12 @@ type Stream struct {
 	attempt uint32
 	request string
 
+	mu     sync.Mutex
 	live   *livestream // nil until the first chunk
+	over   bool        // the handler has returned
 	empty  bool
 	plain  bool   // a plain-text part is open
+	split  []byte // the first bytes of a character that a Write has cut
 	parts  int    // for ids
 	inBand string // text of an error chunk
 	failed bool
@@ -36,8 +44,9 @@ type Stream struct {
 	reason string // finish reason that was written
 }
 
-func newStream(ctx context.Context, a *shell, turn uint64, attempt uint32, request string) *Stream {
-	return &Stream{ctx: ctx, shell: a, turn: turn, attempt: attempt, request: request}
+// newStream makes the stream of an attempt. Its ctx is set when the attempt runs.
+func newStream(a *shell, turn uint64, attempt uint32, request string) *Stream {
+	return &Stream{shell: a, turn: turn, attempt: attempt, request: request}
 }
 
 // Chunk writes one UI-message chunk of any kind (see package uimessage). A first
@@ -45,23 +54,46 @@ func newStream(ctx context.Context, a *shell, turn uint64, attempt uint32, reque
 // (a delta whose part was never started, an output of an unknown call) is refused
 // with an error that names it, and the turn goes on. A chunk of type error ends
 // the turn with that text.
-func (s *Stream) Chunk(c uimessage.Chunk) error {
+func (s *Stream) Chunk(c uimessage.Chunk) error { return s.chunks(c) }
+
+// chunks writes all of cs, up to the first that is refused.
+func (s *Stream) chunks(cs ...uimessage.Chunk) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range cs {
+		if err := s.write(&cs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes one chunk. mu is held.
+func (s *Stream) write(c *uimessage.Chunk) error {
+	if s.over {
+		return ErrTurnOver
+	}
 	switch c.Type {
 	case "error":
-		s.failed, s.inBand = true, c.ErrorText
+		s.failed, s.inBand = true, valid(c.ErrorText)
 	case "abort":
 		s.cut = true
 	case "finish":
-		s.reason = c.FinishReason
+		s.reason = valid(c.FinishReason)
 	}
 	if err := s.open(); err != nil {
 		return err
 	}
+	// These go into the journal as they are; all else as JSON, which is UTF-8.
+	c.Delta, c.ID, c.ToolCallID = valid(c.Delta), valid(c.ID), valid(c.ToolCallID)
 	if err := s.live.push(s.ctx, c); err != nil && !errors.Is(err, uimessage.ErrInBand) {
 		return err
 	}
 	return nil
 }
+
+// valid replaces what is not UTF-8: the journal takes nothing else.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Text writes one whole text part.
 func (s *Stream) Text(text string) error { return s.prose("text", text) }
@@ -79,19 +111,47 @@ func (s *Stream) prose(kind, text string) error {
 
 // Write makes a Stream an io.Writer of plain text: the first write opens a text
 // part, each write is a delta of it, and the handler's return closes it. The
-// bytes must be UTF-8; a character must not be split over two writes.
+// bytes are UTF-8; a character may be split over two writes.
 func (s *Stream) Write(p []byte) (int, error) {
-	if !s.plain {
-		err := s.chunks(uimessage.Chunk{Type: "start-step"}, uimessage.Chunk{Type: "text-start", ID: s.request})
-		if err != nil {
-			return 0, err
-		}
-		s.plain = true
-	}
-	if err := s.Chunk(uimessage.Chunk{Type: "text-delta", ID: s.request, Delta: string(p)}); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := append(s.split, p...)
+	whole := len(text) - cutRune(text)
+	s.split = bytes.Clone(text[whole:])
+	if err := s.writePlain(string(text[:whole])); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+func (s *Stream) writePlain(text string) error {
+	if text == "" {
+		return nil
+	}
+	if !s.plain {
+		if err := s.write(&uimessage.Chunk{Type: "start-step"}); err != nil {
+			return err
+		}
+		if err := s.write(&uimessage.Chunk{Type: "text-start", ID: s.request}); err != nil {
+			return err
+		}
+		s.plain = true
+	}
+	return s.write(&uimessage.Chunk{Type: "text-delta", ID: s.request, Delta: text})
+}
+
+// cutRune returns how many bytes at the end of p may be the beginning of a
+// character that is not complete.
+func cutRune(p []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
+		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // Data writes a data part of that name. With an id, a later part of the same name
@@ -127,24 +187,21 @@ func (s *Stream) File(mediaType string, data []byte) error {
 // Empty says that there is nothing to answer: the turn ends well and without a
 // message. Without it a handler that writes nothing tells the visitor that no
 // answer was generated.
-func (s *Stream) Empty() { s.empty = true }
-
-func (s *Stream) chunks(cs ...uimessage.Chunk) error {
-	for _, c := range cs {
-		if err := s.Chunk(c); err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *Stream) Empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.empty = true
 }
 
 func (s *Stream) newID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.parts++
 	return "part-" + strconv.Itoa(s.parts)
 }
 
 // open asks the agent for the stream at the first chunk: until then clients that
-// come are told to wait.
+// come are told to wait. mu is held.
 func (s *Stream) open() error {
 	if s.live != nil {
 		return nil
@@ -164,33 +221,39 @@ func (s *Stream) open() error {
 	}
 }
 
-// result closes what is open and tells how the handler has ended.
+// result closes what is open and tells how the handler has ended. Nothing can be
+// written after that, by whatever the handler has left running.
 func (s *Stream) result(ended *chat.HandlerEnded, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ended.Reason = s.reason
 	switch {
 	case s.failed:
 		ended.Result, ended.Text = chat.FailedInBand, s.inBand
 	case err != nil:
-		ended.Result, ended.Text = chat.Failed, publicText(err)
+		ended.Result, ended.Text = chat.Failed, valid(publicText(err))
 	case s.cut:
 		ended.Result = chat.CutShort
 	case s.live == nil && s.empty:
 		ended.Result = chat.Empty
-	case s.live == nil:
+	case s.live == nil && !s.plain && len(s.split) == 0:
 		ended.Result = chat.Silent
 	default:
 		s.closePlain()
 	}
+	s.over = true
 }
 
-// closePlain ends the answer of a handler that wrote plain text.
+// closePlain ends the answer of a handler that wrote plain text. If the turn is
+// over meanwhile, its end was told already.
 func (s *Stream) closePlain() {
+	if len(s.split) > 0 {
+		_ = s.writePlain(string(s.split))
+	}
 	if !s.plain {
 		return
 	}
-	// If the turn is over meanwhile, its end was told already.
-	_ = s.chunks(
-		uimessage.Chunk{Type: "text-end", ID: s.request},
-		uimessage.Chunk{Type: "finish-step"},
-		uimessage.Chunk{Type: "finish", FinishReason: "stop"})
+	_ = s.write(&uimessage.Chunk{Type: "text-end", ID: s.request})
+	_ = s.write(&uimessage.Chunk{Type: "finish-step"})
+	_ = s.write(&uimessage.Chunk{Type: "finish", FinishReason: "stop"})
 }

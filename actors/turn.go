@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
@@ -49,13 +50,9 @@ func (a *shell) openStream(m openStream) {
 		m.reply(nil, ErrTurnOver)
 		return
 	}
-	a.live = &livestream{
-		turn: m.turn, attempt: m.attempt, out: a.out,
-		flush: func() { a.tell(flushStream{}) }, reserve: func() { a.tell(reserveMore{}) },
-		guard: uimessage.NewGuard(st.Message(), t.Continues),
-		first: st.Next, next: st.Next, limit: st.Reserved,
-		moved: make(chan struct{}),
-	}
+	a.live = newLivestream(m, a.out, uimessage.NewGuard(st.Message(), t.Continues), st.Next, st.Reserved)
+	a.live.flush = func() { a.tell(flushStream{}) }
+	a.live.reserve = func() { a.tell(reserveMore{}) }
 	a.rt.grid.join(a, a.live)
 	m.reply(a.live, nil)
 	a.settle()
@@ -74,10 +71,11 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 	for i, m := range stored {
 		raw[i] = m.JSON
 	}
-	class, log := a.class, a.log.With("request", t.Request)
+	class, log, me := a.class, a.log.With("request", t.Request), a.addr
+	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	return func(ctx context.Context) chat.Command {
-		turn.Messages = parseAll(raw)
-		turn.Stream = newStream(ctx, a, t.ID, e.Attempt, t.Request)
+		ctx = inside(ctx, me)
+		turn.Messages, turn.Stream.ctx = parseAll(raw), ctx
 		err := class.OnChatMessage(ctx, turn)
 		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 		turn.Stream.result(&ended, err)
@@ -86,6 +84,19 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		}
 		return ended
 	}
+}
+
+// inside marks a context as that of a turn of the agent: see ErrInsideTurn.
+func inside(ctx context.Context, a feed.Address) context.Context {
+	return context.WithValue(ctx, insideKey{}, a)
+}
+
+type insideKey struct{}
+
+// isInside reports whether ctx is that of a turn of the agent.
+func isInside(ctx context.Context, a feed.Address) bool {
+	at, ok := ctx.Value(insideKey{}).(feed.Address)
+	return ok && at == a
 }
 
 func parseAll(raw [][]byte) []uimessage.Message {

@@ -38,25 +38,20 @@ func (w *waker) stop() { w.once.Do(func() { close(w.quit) }) }
 // storeRetry is when a store that could not be read is tried again.
 const storeRetry = time.Second
 
+// longestSleep bounds how late the waker is when the clock jumps.
+const longestSleep = time.Minute
+
 func (w *waker) run() {
-	pace := time.NewTicker(time.Second / time.Duration(w.rt.cfg.WakeRate))
+	pace := time.NewTicker(max(time.Second/time.Duration(w.rt.cfg.WakeRate), 1))
 	defer pace.Stop()
 	for {
-		next := w.wakeDue(pace.C)
-		var later <-chan time.Time
-		var timer *time.Timer
-		if next > 0 {
-			timer = time.NewTimer(next)
-			later = timer.C
-		}
+		again := time.NewTimer(w.wakeDue(pace.C))
 		select {
 		case <-w.quit:
 		case <-w.nudge:
-		case <-later:
+		case <-again.C:
 		}
-		if timer != nil {
-			timer.Stop()
-		}
+		again.Stop()
 		select {
 		case <-w.quit:
 			return
@@ -65,14 +60,15 @@ func (w *waker) run() {
 	}
 }
 
-// wakeDue wakes what is due now and returns how long until the next is; 0: none.
+// wakeDue wakes what is due now, and returns how long until it has to look again.
 func (w *waker) wakeDue(pace <-chan time.Time) time.Duration {
+	again := longestSleep
 	for info, err := range w.rt.cfg.Store.Due(w.rt.ctx, persistence.Wake(math.MaxInt64)) {
 		if err != nil {
-			return storeRetry
+			return min(again, storeRetry)
 		}
 		if wait := time.Until(time.UnixMilli(int64(info.Wake))); wait > 0 {
-			return wait
+			return min(again, wait)
 		}
 		addr, ok := addressOf(info.Stream)
 		if !ok {
@@ -84,12 +80,14 @@ func (w *waker) wakeDue(pace <-chan time.Time) time.Duration {
 		}
 		select {
 		case <-pace:
-			s.wake()
 		case <-w.quit:
-			return 0
+			return again
+		}
+		if later := s.wake(); later > 0 {
+			again = min(again, later)
 		}
 	}
-	return 0
+	return again
 }
 
 func addressOf(stream string) (feed.Address, bool) {

@@ -42,6 +42,10 @@ func Prefills(m Model) bool {
 	return ok && p.Prefill()
 }
 
+// A Noter is a model about which whoever starts or visits a node should be told
+// something, such as that it only follows a script. "" is nothing.
+type Noter interface{ Note() string }
+
 // A Request is one step of a turn.
 type Request struct {
 	Instructions    string // system prompt; "" for none

@@ -10,7 +10,7 @@ var approvalField = field[Part]{
 	set: func(p *Part, raw json.RawMessage) string {
 		a, ok := parseApproval(raw)
 		if !ok {
-			return "must be an object with a string id"
+			return "must be an object with a string id, approved a boolean, reason a string"
 		}
 		p.Approval = a
 		return ""
@@ -41,21 +41,21 @@ func parseApproval(raw json.RawMessage) (*Approval, bool) {
 		return nil, false
 	}
 	var a Approval
-	if !unquote(obj["id"], &a.ID) {
+	if !unquote(obj.take("id"), &a.ID) {
 		return nil, false
 	}
-	delete(obj, "id")
-	if s := string(obj["approved"]); s == "true" || s == "false" {
-		yes := s == "true"
+	switch raw := obj.take("approved"); string(raw) {
+	case "true", "false":
+		yes := string(raw) == "true"
 		a.Approved = &yes
-		delete(obj, "approved")
+	case "", "null":
+	default:
+		return nil, false
 	}
-	if unquote(obj["reason"], &a.Reason) {
-		delete(obj, "reason")
+	if raw := obj.take("reason"); len(raw) > 0 && string(raw) != "null" && !unquote(raw, &a.Reason) {
+		return nil, false
 	}
-	if len(obj) > 0 {
-		a.Extra = obj
-	}
+	a.Extra = obj.rest()
 	return &a, true
 }
 

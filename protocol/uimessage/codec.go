@@ -91,22 +91,18 @@ func value[T any](name string, at func(*T) *json.RawMessage) field[T] {
 			return append(dst, "null"...)
 		},
 		set: func(v *T, raw json.RawMessage) string {
-			*at(v) = raw
+			*at(v) = bytes.Clone(raw)
 			return ""
 		},
 	}
 }
 
-// decode fills v from obj. What is left in obj is returned as the extra fields.
-func decode[T any](fields []field[T], obj map[string]json.RawMessage, v *T) (map[string]json.RawMessage, *InvalidError) {
+// decode fills v from obj and returns what it does not know as extra fields.
+func decode[T any](fields []field[T], obj members, v *T) (extra map[string]json.RawMessage, bad *InvalidError) {
 	for i := range fields {
 		f := &fields[i]
-		raw, ok := obj[f.name]
-		if ok && !f.nullable && string(raw) == "null" {
-			delete(obj, f.name)
-			ok = false
-		}
-		if !ok {
+		raw := obj.take(f.name)
+		if len(raw) == 0 || !f.nullable && string(raw) == "null" {
 			if f.required {
 				return nil, invalid(f.name, nil, "is missing")
 			}
@@ -115,12 +111,8 @@ func decode[T any](fields []field[T], obj map[string]json.RawMessage, v *T) (map
 		if reason := f.set(v, raw); reason != "" {
 			return nil, invalid(f.name, raw, reason)
 		}
-		delete(obj, f.name)
 	}
-	if len(obj) == 0 {
-		return nil, nil
-	}
-	return obj, nil
+	return obj.rest(), nil
 }
 
 // encode appends {"type":typ, the fields of v, the extra fields by name}.
@@ -163,29 +155,36 @@ func clean(data []byte) (json.RawMessage, *InvalidError) {
 	return buf.Bytes(), nil
 }
 
-// object splits clean JSON into its members. Of equal names the last one counts.
-func object(raw json.RawMessage) (map[string]json.RawMessage, *InvalidError) {
-	var obj map[string]json.RawMessage
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &obj) != nil {
+// object splits clean JSON into its members.
+func object(raw json.RawMessage) (members, *InvalidError) {
+	list, ok := split(raw)
+	if !ok {
 		return nil, invalid("", raw, "must be an object")
 	}
-	return obj, nil
+	return list, nil
 }
 
 // takeType removes and returns the member "type" of a part or chunk.
-func takeType(obj map[string]json.RawMessage) (string, *InvalidError) {
-	raw, ok := obj["type"]
-	if !ok {
+func takeType(obj *members) (string, *InvalidError) {
+	raw := obj.take("type")
+	if len(raw) == 0 {
 		return "", invalid("type", nil, "is missing")
 	}
 	var typ string
 	if !unquote(raw, &typ) || typ == "" {
 		return "", invalid("type", raw, "must be a non-empty string")
 	}
-	delete(obj, "type")
 	return typ, nil
 }
 
+// unquote reads a JSON string.
 func unquote(raw json.RawMessage, s *string) bool {
-	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, s) == nil
+	if len(raw) < 2 || raw[0] != '"' {
+		return false
+	}
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && raw[len(raw)-1] == '"' && utf8.Valid(inner) {
+		*s = string(inner)
+		return true
+	}
+	return json.Unmarshal(raw, s) == nil
 }

@@ -60,6 +60,15 @@ func NewFold(base Message) *Fold {
 
 // Apply folds one chunk.
 func (f *Fold) Apply(c Chunk) {
+	switch c.Type {
+	case "text-delta", "reasoning-delta", "tool-input-delta": // not through the table, which would put c on the heap
+		foldDelta(f, &c)
+	default:
+		f.applyByKind(c)
+	}
+}
+
+func (f *Fold) applyByKind(c Chunk) {
 	if k := kindOf(c.Type); k.fold != nil {
 		k.fold(f, &c)
 	}
@@ -144,6 +153,9 @@ func (f *Fold) unfinished(part string) *slot {
 
 // write appends to the text of the part, or to the raw input of the call.
 func (s *slot) write(text string) {
+	if text == "" {
+		return
+	}
 	if !s.live {
 		s.live = true
 		if s.IsTool() {

@@ -18,8 +18,9 @@ type Guard struct {
 
 	continuation bool
 	started      bool
-	step         int // start-steps so far
-	open         map[proseID]struct{}
+	step         int                 // start-steps so far
+	text         map[string]struct{} // ids of open text parts
+	reasoning    map[string]struct{} // ids of open reasoning parts
 	calls        map[string]*call
 	approvals    map[string]string // approval id -> call id
 	owed         *Chunk            // goes right behind the chunk just admitted
@@ -53,7 +54,8 @@ func NewGuard(base Message, continuation bool) *Guard {
 	g := &Guard{
 		MessageID:    base.ID,
 		continuation: continuation,
-		open:         make(map[proseID]struct{}),
+		text:         make(map[string]struct{}),
+		reasoning:    make(map[string]struct{}),
 		calls:        make(map[string]*call),
 		approvals:    make(map[string]string),
 	}
@@ -82,6 +84,21 @@ func NewGuard(base Message, continuation bool) *Guard {
 // first chunk, a call of the base that outputs refer to) goes through Pass.
 func (g *Guard) Admit(c Chunk) (out Chunk, drop bool, err error) {
 	g.owed = nil
+	// Nearly all chunks are deltas. Going through the table would put them on the heap.
+	switch c.Type {
+	case "text-delta":
+		if _, ok := g.text[c.ID]; ok {
+			return c, false, nil
+		}
+	case "reasoning-delta":
+		if _, ok := g.reasoning[c.ID]; ok {
+			return c, false, nil
+		}
+	}
+	return g.admitByKind(c)
+}
+
+func (g *Guard) admitByKind(c Chunk) (out Chunk, drop bool, err error) {
 	if g.NeedsStart(c) {
 		return c, true, &SequenceError{Chunk: c.Type, ID: c.ID + c.ToolCallID, Reason: "the stream has no start chunk"}
 	}

@@ -35,7 +35,8 @@ func admitReset(g *Guard, _ *Chunk) (drop bool, err error) {
 	if g.continuation && g.step == 0 {
 		return true, nil
 	}
-	clear(g.open)
+	clear(g.text)
+	clear(g.reasoning)
 	for id, t := range g.calls {
 		if t.step == g.step {
 			delete(g.calls, id)
@@ -63,13 +64,21 @@ func admitFinish(_ *Guard, c *Chunk) (drop bool, err error) {
 
 func admitError(*Guard, *Chunk) (drop bool, err error) { return true, ErrInBand }
 
+// open is the set of ids that a text-… or reasoning-… chunk is about.
+func (g *Guard) open(c *Chunk) map[string]struct{} {
+	if proseOf(c) == TextPart {
+		return g.text
+	}
+	return g.reasoning
+}
+
 func admitOpen(g *Guard, c *Chunk) (drop bool, err error) {
-	g.open[proseID{proseOf(c), c.ID}] = struct{}{}
+	g.open(c)[c.ID] = struct{}{}
 	return false, nil
 }
 
 func admitDelta(g *Guard, c *Chunk) (drop bool, err error) {
-	if _, ok := g.open[proseID{proseOf(c), c.ID}]; !ok {
+	if _, ok := g.open(c)[c.ID]; !ok {
 		return true, &SequenceError{c.Type, c.ID, "no part of this id is open"}
 	}
 	return false, nil
@@ -77,7 +86,7 @@ func admitDelta(g *Guard, c *Chunk) (drop bool, err error) {
 
 func admitEnd(g *Guard, c *Chunk) (drop bool, err error) {
 	drop, err = admitDelta(g, c)
-	delete(g.open, proseID{proseOf(c), c.ID})
+	delete(g.open(c), c.ID)
 	return drop, err
 }
 
@@ -140,6 +149,12 @@ func admitInputError(g *Guard, c *Chunk) (drop bool, err error) {
 		t = g.newCall(c, OutputError)
 	} else if t.state == OutputAvailable || t.final() {
 		return true, nil
+	}
+	if t.step != g.step { // clients look for the call in the current step only, and would make another
+		*c = Chunk{
+			Type: "tool-output-error", ToolCallID: c.ToolCallID, ErrorText: c.ErrorText,
+			ProviderExecuted: c.ProviderExecuted, ProviderMetadata: c.ProviderMetadata, ToolMetadata: c.ToolMetadata,
+		}
 	}
 	t.announced, t.state = true, OutputError
 	c.Dynamic = t.part.Type == DynamicTool

@@ -21,54 +21,56 @@ const (
 
 // A kind is everything there is to know of one kind of chunk.
 type kind struct {
-	fields  []field[Chunk]
+	fields  fields
 	urgency Urgency
 	admit   func(*Guard, *Chunk) (drop bool, err error) // nil: always fits
 	fold    func(*Fold, *Chunk)                         // nil: leaves no part
 }
 
+type fields = []field[Chunk]
+
 // kinds is the vocabulary of the AI SDK 6 and 7.
 var kinds = map[string]*kind{
-	"start":       {[]field[Chunk]{chunkMessageID, chunkMessageMetadata}, Prose, admitStart, foldStart},
+	"start":       {fields{chunkMessageID, chunkMessageMetadata}, Prose, admitStart, foldStart},
 	"start-step":  {nil, Prose, admitStep, foldStep},
 	StepStart:     {nil, Prose, admitStep, foldStep}, // older name of start-step
 	"finish-step": {nil, LazyFact, nil, nil},
 	"reset-step":  {nil, Prose, admitReset, foldReset},
-	"finish":      {[]field[Chunk]{chunkFinishReason, chunkMessageMetadata}, LazyFact, admitFinish, foldMetadata},
-	"abort":       {[]field[Chunk]{chunkReason}, LazyFact, nil, nil},
-	"error":       {[]field[Chunk]{chunkErrorText.need()}, UrgentFact, admitError, nil},
+	"finish":      {fields{chunkFinishReason, chunkMessageMetadata}, LazyFact, admitFinish, foldMetadata},
+	"abort":       {fields{chunkReason}, LazyFact, nil, nil},
+	"error":       {fields{chunkErrorText.need()}, UrgentFact, admitError, nil},
 
-	"message-metadata": {[]field[Chunk]{chunkMessageMetadata.need()}, LazyFact, nil, foldMetadata},
+	"message-metadata": {fields{chunkMessageMetadata.need()}, LazyFact, nil, foldMetadata},
 
-	"text-start":      {[]field[Chunk]{chunkID.need(), chunkMetadata}, Prose, admitOpen, foldOpen},
-	"text-delta":      {[]field[Chunk]{chunkID.need(), chunkDelta.need(), chunkMetadata}, Prose, admitDelta, foldDelta},
-	"text-end":        {[]field[Chunk]{chunkID.need(), chunkCitations, chunkMetadata}, Prose, admitEnd, foldEnd},
-	"reasoning-start": {[]field[Chunk]{chunkID.need(), chunkMetadata}, Prose, admitOpen, foldOpen},
-	"reasoning-delta": {[]field[Chunk]{chunkID.need(), chunkDelta.need(), chunkMetadata}, Prose, admitDelta, foldDelta},
-	"reasoning-end":   {[]field[Chunk]{chunkID.need(), chunkMetadata}, Prose, admitEnd, foldEnd},
+	"text-start":      {fields{chunkID.need(), chunkMetadata}, Prose, admitOpen, foldOpen},
+	"text-delta":      {fields{chunkID.need(), chunkDelta.need(), chunkMetadata}, Prose, admitDelta, foldDelta},
+	"text-end":        {fields{chunkID.need(), chunkCitations, chunkMetadata}, Prose, admitEnd, foldEnd},
+	"reasoning-start": {fields{chunkID.need(), chunkMetadata}, Prose, admitOpen, foldOpen},
+	"reasoning-delta": {fields{chunkID.need(), chunkDelta.need(), chunkMetadata}, Prose, admitDelta, foldDelta},
+	"reasoning-end":   {fields{chunkID.need(), chunkMetadata}, Prose, admitEnd, foldEnd},
 
-	"file":             {[]field[Chunk]{chunkMediaType.need(), chunkURL.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
-	"reasoning-file":   {[]field[Chunk]{chunkMediaType.need(), chunkURL.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
-	"source-url":       {[]field[Chunk]{chunkSourceID.need(), chunkURL.need(), chunkTitle, chunkMetadata}, UrgentFact, nil, foldPush},
-	"source-document":  {[]field[Chunk]{chunkSourceID.need(), chunkMediaType.need(), chunkTitle.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
-	"custom":           {[]field[Chunk]{chunkKind.need(), chunkMetadata}, UrgentFact, nil, foldPush},
-	"steering-message": {[]field[Chunk]{chunkID.need(), chunkParts.need()}, UrgentFact, nil, foldPush},
+	"file":             {fields{chunkMediaType.need(), chunkURL.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
+	"reasoning-file":   {fields{chunkMediaType.need(), chunkURL.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
+	"source-url":       {fields{chunkSourceID.need(), chunkURL.need(), chunkTitle, chunkMetadata}, UrgentFact, nil, foldPush},
+	"source-document":  {fields{chunkSourceID.need(), chunkMediaType.need(), chunkTitle.need(), chunkFilename, chunkMetadata}, UrgentFact, nil, foldPush},
+	"custom":           {fields{chunkKind.need(), chunkMetadata}, UrgentFact, nil, foldPush},
+	"steering-message": {fields{chunkID.need(), chunkParts.need()}, UrgentFact, nil, foldPush},
 
-	"tool-input-start":     {[]field[Chunk]{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInputEncoding, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, Prose, admitInputStart, foldInputStart},
-	"tool-input-delta":     {[]field[Chunk]{chunkToolCallID.need(), chunkInputDelta.need()}, Prose, admitInputDelta, foldDelta},
-	"tool-input-available": {[]field[Chunk]{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInput, foldInput},
-	"tool-input-error":     {[]field[Chunk]{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInputError, foldInputError},
+	"tool-input-start":     {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInputEncoding, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, Prose, admitInputStart, foldInputStart},
+	"tool-input-delta":     {fields{chunkToolCallID.need(), chunkInputDelta.need()}, Prose, admitInputDelta, foldDelta},
+	"tool-input-available": {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInput, foldInput},
+	"tool-input-error":     {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInputError, foldInputError},
 
-	"tool-approval-request":  {[]field[Chunk]{chunkApprovalID.need(), chunkToolCallID.need(), chunkReason}, UrgentFact, admitApprovalRequest, foldApprovalRequest},
-	"tool-approval-response": {[]field[Chunk]{chunkApprovalID.need(), chunkApproved.need(), chunkReason, chunkProviderExecuted, chunkMetadata}, UrgentFact, admitApprovalResponse, foldApprovalResponse},
+	"tool-approval-request":  {fields{chunkApprovalID.need(), chunkToolCallID.need(), chunkReason}, UrgentFact, admitApprovalRequest, foldApprovalRequest},
+	"tool-approval-response": {fields{chunkApprovalID.need(), chunkApproved.need(), chunkReason, chunkProviderExecuted, chunkMetadata}, UrgentFact, admitApprovalResponse, foldApprovalResponse},
 
-	"tool-output-available": {[]field[Chunk]{chunkToolCallID.need(), chunkOutput.need(), chunkPreliminary, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitOutput, foldOutput},
-	"tool-output-error":     {[]field[Chunk]{chunkToolCallID.need(), chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitOutput, foldOutput},
-	"tool-output-denied":    {[]field[Chunk]{chunkToolCallID.need()}, UrgentFact, admitDenied, foldDenied},
+	"tool-output-available": {fields{chunkToolCallID.need(), chunkOutput.need(), chunkPreliminary, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitOutput, foldOutput},
+	"tool-output-error":     {fields{chunkToolCallID.need(), chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitOutput, foldOutput},
+	"tool-output-denied":    {fields{chunkToolCallID.need()}, UrgentFact, admitDenied, foldDenied},
 }
 
 var (
-	dataKind    = &kind{[]field[Chunk]{chunkID, chunkData.need(), chunkTransient}, UrgentFact, nil, foldData}
+	dataKind    = &kind{fields{chunkID, chunkData.need(), chunkTransient}, UrgentFact, nil, foldData}
 	unknownKind = &kind{}
 )
 

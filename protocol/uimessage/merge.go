@@ -1,59 +1,6 @@
 package uimessage
 
-import (
-	"bytes"
-	"encoding/json"
-)
-
-// A member is one name and value of a JSON object whose order counts.
-type member struct {
-	name string
-	raw  json.RawMessage
-}
-
-// members splits a JSON object in order; ok is false if raw is no object. Of
-// equal names the last value counts, at the first one's place.
-func members(raw json.RawMessage) (list []member, ok bool) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, false
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, false
-	}
-	at := make(map[string]int)
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, false
-		}
-		key, _ := tok.(string)
-		var v json.RawMessage
-		if dec.Decode(&v) != nil {
-			return nil, false
-		}
-		if i, seen := at[key]; seen {
-			list[i].raw = v
-			continue
-		}
-		at[key] = len(list)
-		list = append(list, member{key, v})
-	}
-	return list, true
-}
-
-func appendMembers(dst []byte, list []member) []byte {
-	dst = append(dst, '{')
-	for i, m := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, m.name)
-		dst = append(dst, ':')
-		dst = append(dst, m.raw...)
-	}
-	return append(dst, '}')
-}
+import "encoding/json"
 
 // merge lays over on base the way clients merge a message's metadata: objects
 // member by member, to any depth; everything else is replaced. An empty or null
@@ -71,11 +18,11 @@ func lay(base, over json.RawMessage, deep bool) json.RawMessage {
 	if len(base) == 0 {
 		return over
 	}
-	list, ok := members(base)
+	list, ok := split(base)
 	if !ok {
 		return over
 	}
-	news, ok := members(over)
+	news, ok := split(over)
 	if !ok {
 		return over
 	}
@@ -95,5 +42,5 @@ func lay(base, over json.RawMessage, deep bool) json.RawMessage {
 			list[i].raw = m.raw
 		}
 	}
-	return appendMembers(nil, list)
+	return list.appendJSON(nil)
 }

@@ -1,6 +1,7 @@
 package uimessage
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -48,8 +49,8 @@ func ParseMessages(data []byte) ([]Message, error) {
 	if bad != nil {
 		return nil, bad.In("messages")
 	}
-	var list []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+	list, ok := elements(raw)
+	if !ok {
 		return nil, invalid("messages", raw, "must be an array")
 	}
 	out := make([]Message, len(list))
@@ -61,37 +62,31 @@ func ParseMessages(data []byte) ([]Message, error) {
 	return out, nil
 }
 
-func parseMessage(raw json.RawMessage) (Message, *InvalidError) {
+func parseMessage(raw json.RawMessage) (m Message, bad *InvalidError) {
 	obj, bad := object(raw)
 	if bad != nil {
 		return Message{}, bad
 	}
-	var m Message
-	if m.ID, bad = parseID(obj); bad != nil {
+	if m.ID, bad = parseID(obj.take("id")); bad != nil {
 		return Message{}, bad
 	}
-	if m.Role, bad = parseRole(obj); bad != nil {
+	if m.Role, bad = parseRole(obj.take("role")); bad != nil {
 		return Message{}, bad
 	}
-	if m.Parts, bad = parseParts(obj); bad != nil {
+	if m.Parts, bad = parseParts(obj.take("parts")); bad != nil {
 		return Message{}, bad
 	}
-	if raw := obj["metadata"]; len(raw) > 0 && string(raw) != "null" {
-		m.Metadata = raw
+	if raw := obj.take("metadata"); string(raw) != "null" {
+		m.Metadata = bytes.Clone(raw)
 	}
-	for _, k := range []string{"id", "role", "parts", "metadata"} {
-		delete(obj, k)
-	}
-	if len(obj) > 0 {
-		m.Extra = obj
-	}
+	m.Extra = obj.rest()
 	return m, nil
 }
 
-func parseID(obj map[string]json.RawMessage) (string, *InvalidError) {
+func parseID(raw json.RawMessage) (string, *InvalidError) {
 	var id string
-	switch raw, ok := obj["id"]; {
-	case !ok:
+	switch {
+	case len(raw) == 0:
 		return "", invalid("id", nil, "is missing")
 	case !unquote(raw, &id) || id == "":
 		return "", invalid("id", raw, "must be a non-empty string")
@@ -101,9 +96,8 @@ func parseID(obj map[string]json.RawMessage) (string, *InvalidError) {
 	return id, nil
 }
 
-func parseRole(obj map[string]json.RawMessage) (Role, *InvalidError) {
-	raw, ok := obj["role"]
-	if !ok {
+func parseRole(raw json.RawMessage) (Role, *InvalidError) {
+	if len(raw) == 0 {
 		return "", invalid("role", nil, "is missing")
 	}
 	var role string
@@ -113,13 +107,12 @@ func parseRole(obj map[string]json.RawMessage) (Role, *InvalidError) {
 	return Role(role), nil
 }
 
-func parseParts(obj map[string]json.RawMessage) ([]Part, *InvalidError) {
-	raw, ok := obj["parts"]
-	if !ok {
+func parseParts(raw json.RawMessage) ([]Part, *InvalidError) {
+	if len(raw) == 0 {
 		return nil, invalid("parts", nil, "is missing")
 	}
-	var list []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+	list, ok := elements(raw)
+	if !ok {
 		return nil, invalid("parts", raw, "must be an array")
 	}
 	parts := make([]Part, len(list))

@@ -131,7 +131,7 @@ func parsePart(raw json.RawMessage) (Part, *InvalidError) {
 		return Part{}, bad
 	}
 	var p Part
-	if p.Type, bad = takeType(obj); bad != nil {
+	if p.Type, bad = takeType(&obj); bad != nil {
 		return Part{}, bad
 	}
 	if p.Extra, bad = decode(partFields(p.Type), obj, &p); bad != nil {

@@ -27,6 +27,7 @@ func Sanitize(m Message) Message {
 		}
 		if p.ProviderExecuted && p.IsTool() && !quotesTheWeb(p.Tool()) {
 			p.Input = cutStrings(p.Input)
+			p.RawInput = cutStrings(p.RawInput)
 			p.Output = cutStrings(p.Output)
 		}
 		parts = append(parts, p)
@@ -47,11 +48,11 @@ func dropOpenAI(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"openai"`)) {
 		return raw
 	}
-	list, ok := members(raw)
+	list, ok := split(raw)
 	if !ok {
 		return raw
 	}
-	var kept []member
+	var kept members
 	for _, provider := range list {
 		if provider.name == "openai" {
 			rest, ok := dropMembers(provider.raw, "itemId", "reasoningEncryptedContent")
@@ -59,7 +60,7 @@ func dropOpenAI(raw json.RawMessage) json.RawMessage {
 				continue
 			}
 			if ok {
-				provider.raw = appendMembers(nil, rest)
+				provider.raw = rest.appendJSON(nil)
 			}
 		}
 		kept = append(kept, provider)
@@ -67,11 +68,11 @@ func dropOpenAI(raw json.RawMessage) json.RawMessage {
 	if len(kept) == 0 {
 		return nil
 	}
-	return appendMembers(nil, kept)
+	return kept.appendJSON(nil)
 }
 
-func dropMembers(raw json.RawMessage, names ...string) (rest []member, ok bool) {
-	list, ok := members(raw)
+func dropMembers(raw json.RawMessage, names ...string) (rest members, ok bool) {
+	list, ok := split(raw)
 	for _, m := range list {
 		drop := false
 		for _, name := range names {
@@ -99,8 +100,8 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		runes := []rune(s)[:maxProviderString-utf8.RuneCountInString(cutMark)]
 		return appendString(nil, string(runes)+cutMark)
 	case '[':
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) != nil {
+		list, ok := elements(raw)
+		if !ok {
 			return raw
 		}
 		for i := range list {
@@ -108,7 +109,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		}
 		return append(append([]byte{'['}, bytes.Join(asBytes(list), []byte{','})...), ']')
 	case '{':
-		list, ok := members(raw)
+		list, ok := split(raw)
 		if !ok {
 			return raw
 		}
@@ -117,7 +118,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 				list[i].raw = cutStrings(list[i].raw)
 			}
 		}
-		return appendMembers(nil, list)
+		return list.appendJSON(nil)
 	}
 	return raw
 }

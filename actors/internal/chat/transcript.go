@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
@@ -73,7 +74,7 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
 	var put []*pb.StoredMessage
 	for _, m := range tr.adoptIDs(cmd.Messages) {
-		put = appendChanged(put, tr, m)
+		put = tr.appendChanged(put, m)
 	}
 	if len(put) == 0 {
 		return nil
@@ -83,25 +84,27 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 
 // reconcile compares a client's list with what is stored. What the server has
 // written itself is never overwritten by a submit: a client's copy may be older.
-// A list of known messages only is a truncation (regenerate, edit): the others go.
-func (tr *Transcript) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
+// A list of known messages only is a truncation (regenerate, edit): the others go,
+// but not those that unfinished turns are about.
+func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
+	tr := &s.Transcript
 	incoming := tr.adoptIDs(cmd.Messages)
-	listed := make(map[string]bool, len(incoming))
-	allKnown := true
+	keep := s.Turns.messages()
+	allKnown := len(incoming) > 0
 	for _, m := range incoming {
-		listed[m.ID] = true
-		_, known := tr.message(m.ID)
+		keep[m.ID] = true
+		old, known := tr.message(m.ID)
 		allKnown = allKnown && known
-		if known && m.Role == uimessage.Assistant {
+		if known && (old.Role == string(uimessage.Assistant) || m.Role == uimessage.Assistant) {
 			continue
 		}
-		put = appendChanged(put, tr, m)
+		put = tr.appendChanged(put, m)
 	}
 	if cmd.Programmatic || !allKnown {
 		return put, nil
 	}
 	for _, m := range tr.Messages {
-		if !listed[m.ID] {
+		if !keep[m.ID] {
 			removed = append(removed, m.ID)
 		}
 	}
@@ -111,27 +114,56 @@ func (tr *Transcript) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []
 // adoptIDs gives each assistant message that a client knows under another id the
 // id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
 // is claimed once.
-func (tr *Transcript) adoptIDs(incoming []uimessage.Message) []uimessage.Message {
-	claimed := make(map[string]bool, len(incoming))
-	for _, m := range incoming {
-		if _, ok := tr.message(m.ID); ok {
-			claimed[m.ID] = true
-		}
+func (tr *Transcript) adoptIDs(list []uimessage.Message) []uimessage.Message {
+	incoming := distinct(list)
+	unknown := func(m uimessage.Message) bool {
+		_, known := tr.message(m.ID)
+		return !known && m.Role == uimessage.Assistant
 	}
-	out := slices.Clone(incoming)
-	for i, m := range out {
-		if _, known := tr.message(m.ID); known || m.Role != uimessage.Assistant {
+	if !slices.ContainsFunc(incoming, unknown) {
+		return incoming
+	}
+	rows := tr.unclaimed(incoming)
+	for i, m := range incoming {
+		if !unknown(m) {
 			continue
 		}
-		for _, row := range tr.Messages {
-			if row.Role == string(uimessage.Assistant) && !claimed[row.ID] && isCopy(m, row.parse()) {
-				out[i].ID = row.ID
-				claimed[row.ID] = true
-				break
-			}
+		if row := slices.IndexFunc(rows, func(row uimessage.Message) bool { return isCopy(m, row) }); row >= 0 {
+			incoming[i].ID = rows[row].ID
+			rows = slices.Delete(rows, row, row+1)
 		}
 	}
+	return incoming
+}
+
+// distinct copies list; of messages with one id the last counts, at the first one's place.
+func distinct(list []uimessage.Message) []uimessage.Message {
+	out := make([]uimessage.Message, 0, len(list))
+	at := make(map[string]int, len(list))
+	for _, m := range list {
+		if i, ok := at[m.ID]; ok {
+			out[i] = m
+			continue
+		}
+		at[m.ID] = len(out)
+		out = append(out, m)
+	}
 	return out
+}
+
+// unclaimed are the stored answers that incoming does not name by id.
+func (tr *Transcript) unclaimed(incoming []uimessage.Message) []uimessage.Message {
+	claimed := make(map[string]bool, len(incoming))
+	for _, m := range incoming {
+		claimed[m.ID] = true
+	}
+	var rows []uimessage.Message
+	for _, row := range tr.Messages {
+		if row.Role == string(uimessage.Assistant) && !claimed[row.ID] {
+			rows = append(rows, row.parse())
+		}
+	}
+	return rows
 }
 
 // isCopy reports whether a and b are the same answer: the same calls with the
@@ -164,20 +196,18 @@ func isCopy(a, b uimessage.Message) bool {
 	return uimessage.SameParts(a, b)
 }
 
-func appendChanged(put []*pb.StoredMessage, tr *Transcript, m uimessage.Message) []*pb.StoredMessage {
+// appendChanged appends m to put if it is not what is stored already. Clients
+// write some things in another way than the store; that is no change.
+func (tr *Transcript) appendChanged(put []*pb.StoredMessage, m uimessage.Message) []*pb.StoredMessage {
 	next := stored(uimessage.Sanitize(m))
-	if old, ok := tr.message(m.ID); ok && bytes.Equal(old.JSON, next.GetJson()) {
+	if old, ok := tr.message(m.ID); ok && (bytes.Equal(old.JSON, next.GetJson()) || sameMessage(old.parse(), m)) {
 		return put
 	}
 	return append(put, next)
 }
 
-// originIDs are the user messages that a request asks to be answered.
-func originIDs(cmd Submit) []string {
-	if n := len(cmd.Messages); n > 0 && cmd.Messages[n-1].Role == uimessage.User {
-		return uimessage.TrailingUsers(cmd.Messages)
-	}
-	return nil
+func sameMessage(a, b uimessage.Message) bool {
+	return a.Role == b.Role && uimessage.SameParts(a, b) && uimessage.SameJSON(a.Metadata, b.Metadata) && maps.EqualFunc(a.Extra, b.Extra, uimessage.SameJSON)
 }
 
 func (tr *Transcript) applyPut(e *pb.MessagesPut) {

@@ -1,0 +1,217 @@
+package actors
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/persistence"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// ask is a command from outside. reply is called once, when what the command
+// has led to is durable, or with the reason why it was refused.
+type ask struct {
+	cmd   chat.Command
+	by    string // socket that gave it, if any
+	items func(*chat.State) []feed.Item
+	watch chan<- ChatResponse // for Submit: gets the end of the turn
+	reply func(error)
+}
+
+// query reads the state at once; its reply waits like any output.
+type query struct {
+	read  func(*chat.State, *outflow, uint64)
+	reply func(error)
+}
+
+// What may wait for the disk before clients are refused.
+const (
+	maxTail      = 1000    // events
+	maxTailBytes = 4 << 20 // of events
+	maxWaiting   = 8192    // outputs
+	maxHeld      = 64 << 20
+)
+
+func (a *shell) ask(m ask) {
+	if err := a.accepts(); err != nil {
+		m.reply(err)
+		return
+	}
+	a.touch()
+	a.activate()
+	if err := a.obey(m); err != nil {
+		m.reply(refusal(err))
+	}
+	a.settle() // also after a refusal: the incarnation may have begun with it
+}
+
+func (a *shell) obey(m ask) error {
+	if _, err := a.decide(m.cmd, m.by); err != nil {
+		return err
+	}
+	if m.items != nil {
+		for _, item := range m.items(&a.core.State) {
+			a.out.put(output{need: a.version(), item: item})
+		}
+	}
+	if s, ok := m.cmd.(chat.Submit); ok && m.watch != nil {
+		a.watchTurn(s.Request, m.watch)
+	}
+	a.out.put(output{need: a.version(), send: m.reply})
+	return nil
+}
+
+func (a *shell) query(m query) {
+	if err := a.accepts(); err != nil {
+		m.reply(err)
+		return
+	}
+	a.touch()
+	m.read(&a.core.State, a.out, a.version())
+	a.out.put(output{need: a.version(), send: m.reply})
+	a.settle()
+}
+
+// accepts refuses what comes from outside when too much is waiting already.
+func (a *shell) accepts() error {
+	outputs, held := a.out.waiting()
+	if len(a.tail) > maxTail || a.bytes > maxTailBytes || outputs > maxWaiting || held > maxHeld {
+		return &Error{Code: Busy, Message: "the journal cannot be written at present; the request was not accepted"}
+	}
+	return nil
+}
+
+func (a *shell) version() uint64 { return a.durable + uint64(len(a.tail)) }
+
+// activate begins the incarnation in the journal, before its first event.
+func (a *shell) activate() {
+	if a.activated {
+		return
+	}
+	a.activated = true
+	events, err := a.core.Step(chat.Activate{
+		Incarnation: a.batch.Incarnation, Class: a.addr.Class, Name: a.addr.Name, Node: a.rt.cfg.Node,
+		Now: nowMS(), Ids: newIDs(),
+	})
+	if err != nil {
+		panic(err) // Activate is never refused
+	}
+	a.enter(events, persistence.Durable)
+	a.told(events)
+}
+
+// step decides on a command of our own and sees to what follows.
+func (a *shell) step(cmd chat.Command, by string) {
+	a.activate()
+	if _, err := a.decide(cmd, by); err != nil && !errors.Is(err, chat.ErrTurnOver) {
+		a.log.Error("command refused", "command", cmd, "error", err)
+	}
+	a.settle()
+}
+
+// decide is the one way through the core: chunks first, so that the decision
+// sees all that was said; then the command; then what is told of it. The
+// stream's lock is held throughout, so that nothing is said in between.
+func (a *shell) decide(cmd chat.Command, by string) (events []chat.Event, err error) {
+	if l := a.live; l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		a.takeChunks(l)
+	}
+	events, err = a.guarded(cmd)
+	if err != nil {
+		return nil, err
+	}
+	a.enter(events, persistence.Durable)
+	for _, item := range a.core.State.Project(events, by) {
+		a.out.put(output{need: a.need(item), item: item})
+	}
+	a.told(events)
+	if l := a.live; l != nil && (!a.core.State.Stream.Open || a.core.State.Stream.Turn != l.turn) {
+		a.endStream(l)
+	}
+	return events, nil
+}
+
+// endStream lets nothing more into l. l.mu is held.
+func (a *shell) endStream(l *livestream) {
+	l.end()
+	a.live = nil
+	a.rt.grid.leave(a)
+}
+
+// guarded turns a panic of the core into a refusal: nothing of the command has
+// been stored, and the conversation goes on.
+func (a *shell) guarded(cmd chat.Command) (events []chat.Event, err error) {
+	before := a.core.State.Version
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if a.core.State.Version != before {
+			panic(p) // half applied: the incarnation must end
+		}
+		a.log.Error("panic in the core", "command", cmd, "panic", p)
+		events, err = nil, &Error{Code: BadRequest, Message: "the request could not be understood"}
+	}()
+	return a.core.Step(cmd)
+}
+
+// need is what an item waits for. The opening of a stream runs ahead with its
+// first chunks: it states nothing that they do not show.
+func (a *shell) need(item feed.Item) uint64 {
+	if _, ok := item.(feed.Opened); ok {
+		return 0
+	}
+	return a.version()
+}
+
+// takeChunks moves what the stream has packed into the tail. l.mu is held.
+func (a *shell) takeChunks(l *livestream) {
+	t, ok := l.take()
+	if !ok {
+		return
+	}
+	events, err := a.core.Step(t.keep)
+	if err != nil {
+		return // the turn is over; its chunks are nobody's
+	}
+	class := persistence.Streamed
+	if t.fact {
+		class = persistence.Durable
+	}
+	a.enter(events, class)
+	a.tail[len(a.tail)-1].upto = t.upto
+	a.out.resolve(a.version())
+}
+
+// settle sees to what follows from a change: append, timers, effects that are
+// no longer due.
+func (a *shell) settle() {
+	if a.phase == gone {
+		return
+	}
+	a.flush(false)
+	a.reconcile()
+	a.keepTime()
+}
+
+// store appends what the stream has packed.
+func (a *shell) store() {
+	if l := a.live; l != nil {
+		l.locked(func() { a.takeChunks(l) })
+	}
+	a.flush(true)
+}
+
+// ended is the outcome of an effect. Its entry goes first, so that a key that is
+// still due may start again.
+func (a *shell) ended(m ended) {
+	if r := a.running[m.key]; r != nil {
+		r.cancel(context.Canceled)
+		delete(a.running, m.key)
+	}
+	a.step(m.outcome, "")
+}
