@@ -192,6 +192,15 @@ func (c *Conn) Frames() []Frame {
 	return c.frames[:len(c.frames):len(c.frames)]
 }
 
+// Forget drops what has come, for tests in which it is much. It still counts for WaitN.
+func (c *Conn) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.frames {
+		c.frames[i] = Frame{Type: c.frames[i].Type, ID: c.frames[i].ID, Done: c.frames[i].Done}
+	}
+}
+
 // Closed tells how the node has closed the socket; nil if it has not.
 func (c *Conn) Closed() *websocket.CloseError {
 	c.mu.Lock()
