@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -106,14 +105,4 @@ func events(t *testing.T, n *process.Node, stream string) []*journalv1.Event {
 		all = append(all, rec.GetEvent())
 	}
 	return all
-}
-
-// logged returns the lines of the node's log that contain text.
-func logged(n *process.Node, text string) (lines []string) {
-	for line := range strings.Lines(n.Log()) {
-		if strings.Contains(line, text) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }

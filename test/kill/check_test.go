@@ -175,7 +175,7 @@ func (h *history) misremembered(told map[string]client.Frame) (faults []string) 
 func (h *history) unfinished() []string {
 	var open []string
 	for request := range h.accepted {
-		if !strings.HasPrefix(request, "clear/") && len(h.ends[request]) == 0 {
+		if len(h.ends[request]) == 0 {
 			open = append(open, request)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -228,8 +229,12 @@ func unpack(run *journalv1.ChunkRun) []string {
 func (h *history) end(e *journalv1.TurnEnded, b batch) {
 	t := h.turn(e.GetTurn())
 	ended := end{outcome: e.GetOutcome(), cleared: h.cleared == b && h.clears > 0}
+	message := t.message
+	if e.GetMessageId() != "" {
+		message = e.GetMessageId()
+	}
 	for _, m := range h.list {
-		if m.GetId() == t.message {
+		if m.GetId() == message {
 			ended.text = storedTexts(m)
 		}
 	}
@@ -248,7 +253,9 @@ func (h *history) base(b *journalv1.Base) {
 	h.store(b.GetMessages())
 	h.clears = int(b.GetGeneration())
 	for _, key := range b.GetAccepted() {
-		h.accepted[key.GetKey()] = true
+		if request, ok := strings.CutPrefix(key.GetKey(), "request/"); ok {
+			h.accepted[request] = true
+		}
 	}
 	for _, t := range h.turns {
 		t.reserved = math.MaxUint64 // they are over; what they had reserved may have gone unseen

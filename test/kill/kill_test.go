@@ -75,6 +75,7 @@ type run struct {
 	tabs      []*tab
 	witnesses []*witness
 	histories []*history
+	copy      string // of the journal, to look at
 
 	stop     context.CancelFunc
 	clients  sync.WaitGroup
@@ -90,7 +91,7 @@ var agents = []string{
 }
 
 func newRun(t *testing.T, o process.Options) *run {
-	r := &run{t: t, node: process.New(t, o), seed: *seed, began: time.Now()}
+	r := &run{t: t, node: process.New(t, o), seed: *seed, began: time.Now(), copy: filepath.Join(t.TempDir(), "journal.db")}
 	if r.seed == 0 {
 		r.seed = uint64(time.Now().UnixNano())
 	}
@@ -153,17 +154,13 @@ func (r *run) life(k int) {
 // inspect looks at a copy of the journal as the dead node has left it.
 func (r *run) inspect(whole bool) (faults []string) {
 	r.t.Helper()
-	dir, err := os.MkdirTemp("", "holdfast-look-")
-	require.NoError(r.t, err)
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "journal.db")
 	data, err := os.ReadFile(filepath.Join(r.node.Data, "journal.db"))
 	if os.IsNotExist(err) {
 		return nil // killed before it was made
 	}
 	require.NoError(r.t, err)
-	require.NoError(r.t, os.WriteFile(file, data, 0o600))
-	store, err := bolt.Open(bolt.Config{Path: file})
+	require.NoError(r.t, os.WriteFile(r.copy, data, 0o600))
+	store, err := bolt.Open(bolt.Config{Path: r.copy})
 	if err != nil {
 		return []string{err.Error()}
 	}
