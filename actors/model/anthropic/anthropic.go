@@ -86,7 +86,7 @@ func (c Config) validate() error {
 	case c.APIKey == "":
 		return errors.New("APIKey is empty")
 	case c.Model == "":
-		return errors.New("Model is empty: name the model to ask")
+		return errors.New("no Model: name the model to ask")
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("BaseURL %q is not an http or https URL", c.BaseURL)
 	case c.MaxOutputTokens < 0:
