@@ -108,10 +108,12 @@ func newRun(t *testing.T, o process.Options) *run {
 		w := newWitness(agent)
 		r.witnesses = append(r.witnesses, w)
 		r.histories = append(r.histories, newHistory(agent))
-		for j, name := range []string{"a", "b"} {
+		names := []string{fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)}
+		last := &agenda{order: []string{names[0], names[0], names[1], names[1]}}
+		for j, name := range names {
 			tab := &tab{
-				name: fmt.Sprintf("%s%d", name, i), path: "/agents/" + kebab(agent), witness: w, world: r.world,
-				rng: rand.New(rand.NewPCG(r.seed, uint64(2*i+j+1))), lead: j == 0, turns: 2,
+				name: name, path: "/agents/" + kebab(agent), witness: w, world: r.world,
+				rng: rand.New(rand.NewPCG(r.seed, uint64(2*i+j+1))), lead: j == 0, agenda: last,
 			}
 			r.tabs = append(r.tabs, tab)
 			r.clients.Go(func() { tab.run(ctx) })
@@ -147,6 +149,7 @@ func (r *run) life(k int) {
 	} else {
 		r.world.frames.wait(1+r.rng.IntN(800), most)
 	}
+	require.True(r.t, r.node.Alive(), "the node has ended by itself:\n%s", r.node.Log())
 	r.world.gate.set(false)
 	r.node.Kill()
 }

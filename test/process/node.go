@@ -127,6 +127,16 @@ func (n *Node) Kill() {
 	<-n.exited
 }
 
+// Alive reports whether the process runs.
+func (n *Node) Alive() bool {
+	select {
+	case <-n.exited:
+		return false
+	default:
+		return true
+	}
+}
+
 // Stop asks the process to stop (SIGTERM) and returns its exit code, see Exit.
 func (n *Node) Stop() int {
 	n.t.Helper()
