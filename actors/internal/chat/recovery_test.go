@@ -128,6 +128,17 @@ func TestATurnThatRunsAgainKeepsTheIDThatItsHandlerHasChosen(t *testing.T) {
 	require.Equal(t, "own", r.state().Stream.Message().ID)
 }
 
+func TestAContinuationKeepsTheIDOfItsMessage(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("half")
+	r.crash(0)
+	r.keep(uimessage.Chunk{Type: "start", MessageID: "another"})
+	r.say(" and half")
+	r.finish()
+	require.Equal(t, "u1 a-r1", r.listed())
+}
+
 // A frame around nothing is no answer: there is nothing to go on with, nothing
 // to store, and no progress that would let a crash loop go on for ever.
 func TestATurnThatHasSaidNothingBeginsAnew(t *testing.T) {
