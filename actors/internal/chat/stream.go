@@ -23,6 +23,7 @@ type Stream struct {
 	First    uint64 // position of this attempt's first chunk
 	Next     uint64 // position of the next chunk to keep
 	Reserved uint64 // positions below it may be used
+	extends  bool   // the message exists already, and keeps its id
 	fold     *uimessage.Fold
 	said     int // chunks of fold that an answer is made of, see frames
 }
@@ -102,7 +103,7 @@ func (s *State) applyStreamOpened(e *pb.StreamOpened) {
 	}
 	base := uimessage.Message{ID: t.MessageID, Role: uimessage.Assistant}
 	st := &s.Stream
-	st.Open, st.Turn, st.Next, st.said = true, t.ID, st.First, 0
+	st.Open, st.Turn, st.Next, st.said, st.extends = true, t.ID, st.First, 0, t.Continues
 	if t.Continues {
 		if m, ok := s.Transcript.message(t.MessageID); ok {
 			base = m.parse()
@@ -146,6 +147,9 @@ func (st *Stream) add(run *ChunkRun) bool {
 	chunk, err := uimessage.ParseChunk(run.GetBody())
 	if err != nil {
 		return false // a chunk that this version cannot read adds nothing
+	}
+	if st.extends {
+		chunk.MessageID = ""
 	}
 	st.fold.Apply(chunk)
 	return !frames[chunk.Type] && !chunk.Transient
