@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -223,5 +222,3 @@ func describe(items []feed.Item) []string {
 	}
 	return out
 }
-
-const moment = time.Millisecond
