@@ -45,6 +45,7 @@ type faults struct {
 	mu     sync.Mutex
 	decide func(persistence.Append) memory.Fault
 	down   error
+	mute   error // of reads alone
 	seen   []persistence.Append
 }
 
@@ -93,6 +94,18 @@ func (f *faults) outage(err error) {
 	f.down = err
 }
 
+func (f *faults) outageOfReads(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mute = err
+}
+
+func (f *faults) onRead(string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mute
+}
+
 func (f *faults) isDown() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,7 +118,9 @@ func (f *faults) appends() []persistence.Append {
 	return append([]persistence.Append(nil), f.seen...)
 }
 
-func (f *faults) config() memory.Config { return memory.Config{OnAppend: f.onAppend, Down: f.isDown} }
+func (f *faults) config() memory.Config {
+	return memory.Config{OnAppend: f.onAppend, OnRead: f.onRead, Down: f.isDown}
+}
 
 func eventsOf(a persistence.Append) []*journalv1.Event {
 	var events []*journalv1.Event
