@@ -13,8 +13,9 @@ import (
 type Turn struct {
 	// RequestID names the turn: the client's own id, or one made here.
 	RequestID string
-	// Messages is the stored conversation when the turn began. A continued turn
-	// has its partial answer last.
+	// Messages is the conversation that the turn answers, as stored when it began:
+	// with its own question last and without those that wait behind it. A continued
+	// turn has its partial answer last instead.
 	Messages []uimessage.Message
 	// Body holds the request's custom fields as one JSON object; nil if there are none.
 	Body json.RawMessage
@@ -66,16 +67,12 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
 		Continuation: t.Continues, Attempt: int(t.Attempt),
 	}
-	stored := s.Transcript.Messages
-	raw := make([][]byte, len(stored))
-	for i, m := range stored {
-		raw[i] = m.JSON
-	}
+	stored := s.PromptFor(t)
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)
-		turn.Messages, turn.Stream.ctx = parseAll(raw), ctx
+		turn.Messages, turn.Stream.ctx = parseAll(stored), ctx
 		err := class.OnChatMessage(ctx, turn)
 		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 		turn.Stream.result(&ended, err)
@@ -99,10 +96,10 @@ func isInside(ctx context.Context, a feed.Address) bool {
 	return ok && at == a
 }
 
-func parseAll(raw [][]byte) []uimessage.Message {
-	messages := make([]uimessage.Message, 0, len(raw))
-	for _, r := range raw {
-		if m, err := uimessage.ParseMessage(r); err == nil {
+func parseAll(entries []chat.Entry) []uimessage.Message {
+	messages := make([]uimessage.Message, 0, len(entries))
+	for _, e := range entries {
+		if m, err := uimessage.ParseMessage(e.JSON); err == nil {
 			messages = append(messages, m)
 		}
 	}
