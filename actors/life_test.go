@@ -2,7 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/persistence/memory"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 func rested(e *journalv1.Event) bool { return e.GetDeactivated() != nil }
@@ -72,8 +72,8 @@ func TestNoMessageIsLostBetweenGoingAndComing(t *testing.T) {
 				all.Go(func() {
 					for i := range times {
 						time.Sleep(idle + time.Duration(i%3-1))
-						m := fmt.Sprintf(`{"id":"m%d","role":"user","parts":[{"type":"text","text":"%d"}]}`, sender, i)
-						if err := r.SetMessages(t.Context(), "", []json.RawMessage{json.RawMessage(m)}); err != nil {
+						m := uimessage.Message{ID: fmt.Sprint("m", sender), Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: fmt.Sprint(i)}}}
+						if err := r.SetMessages(t.Context(), "", []uimessage.Message{m}); err != nil {
 							t.Error(err)
 							return
 						}
