@@ -73,7 +73,9 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
 	var put []*pb.StoredMessage
 	for _, m := range tr.adoptIDs(cmd.Messages) {
-		put = tr.appendChanged(put, m)
+		if !c.State.Turns.writes(m.ID) {
+			put = tr.appendChanged(put, m)
+		}
 	}
 	if len(put) == 0 {
 		return nil
@@ -92,6 +94,9 @@ func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string
 	allKnown := len(incoming) > 0
 	for _, m := range incoming {
 		keep[m.ID] = true
+		if s.Turns.writes(m.ID) {
+			continue // a copy of an answer that is being written: its turn stores it
+		}
 		old, known := tr.message(m.ID)
 		allKnown = allKnown && known
 		if known && (old.Role == string(uimessage.Assistant) || m.Role == uimessage.Assistant) {
