@@ -25,7 +25,8 @@ type Stream struct {
 	Reserved uint64 // positions below it may be used
 	extends  bool   // the message exists already, and keeps its id
 	fold     *uimessage.Fold
-	said     int // chunks of fold that an answer is made of, see frames
+	said     int  // chunks of fold that an answer is made of, see frames
+	finished bool // the last chunk of an answer is among them
 }
 
 // frames are the kinds of chunks that say nothing by themselves. A turn that was
@@ -152,6 +153,7 @@ func (st *Stream) add(run *ChunkRun) bool {
 		chunk.MessageID = ""
 	}
 	st.fold.Apply(chunk)
+	st.finished = st.finished || chunk.Type == "finish"
 	return !frames[chunk.Type] && !chunk.Transient
 }
 
