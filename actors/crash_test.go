@@ -31,7 +31,7 @@ const wordPause = 60 * time.Millisecond
 func counter(ctx context.Context, turn *actors.Turn) error {
 	left := words
 	if turn.Continuation {
-		left = after(textOf(turn.Messages[len(turn.Messages)-1]))
+		left = after(textOf(turn.Partial))
 	}
 	for i, w := range left {
 		if i > 0 {

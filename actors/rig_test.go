@@ -175,7 +175,7 @@ func count(events []*journalv1.Event, is func(*journalv1.Event) bool) int {
 // echo answers with what the last user message says.
 func echo() *actors.Agent {
 	return &actors.Agent{Name: "Echo", OnChatMessage: func(_ context.Context, turn *actors.Turn) error {
-		return turn.Stream.Text("echo: " + textOf(turn.Messages[len(turn.Messages)-1]))
+		return turn.Stream.Text("echo: " + textOf(turn.Question[len(turn.Question)-1]))
 	}}
 }
 
