@@ -85,7 +85,7 @@ func (r *Ref) Transcript(ctx context.Context) ([]byte, error) {
 // View puts the conversation, as of this moment, into the agent's feed.
 func (r *Ref) View(ctx context.Context, number uint64) error {
 	return r.query(ctx, func(s *chat.State, out *outflow, version uint64) {
-		out.put(output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil)}})
+		out.put(output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil), Wiped: s.Wiped()}})
 	})
 }
 

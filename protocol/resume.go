@@ -48,21 +48,21 @@ func (r *room) view(it feed.View) {
 	delete(r.asks, it.Ask)
 	defer close(a.done)
 	if a.greet {
-		r.greet(a.seat, it.Messages)
+		r.greet(a.seat, it)
 		return
 	}
 	if r.answer(a.seat, a.probe) {
 		return
 	}
 	// Never after the none: a client may send the moment it hears it.
-	if !emptyList(it.Messages) {
+	if pushed(it) {
 		r.direct(a.seat, messagesFrame(it.Messages, true))
 	}
 	r.direct(a.seat, noneFrame("idle", a.probe))
 }
 
 // greet lets s take part from here on and sends the connect sequence.
-func (r *room) greet(s *seat, messages []byte) {
+func (r *room) greet(s *seat, it feed.View) {
 	if s.bye != nil {
 		return
 	}
@@ -72,20 +72,24 @@ func (r *room) greet(s *seat, messages []byte) {
 	switch {
 	case streaming:
 		r.offer(s, probe{})
+	case r.recovering: // its request is pending, too: a probe will hear of it
+		r.direct(s, recoveringFrame(true, r.retrying))
 	case len(r.pending) > 0:
 		r.park(s, probe{})
-	case r.recovering:
-		r.direct(s, recoveringFrame(true, r.retrying))
 	}
 	r.direct(s, r.identity)
 	// The agent's state goes here, with stateFollows in the identity.
 	r.direct(s, mcpFrame)
-	full := !emptyList(messages)
+	full := pushed(it)
 	if full && !streaming {
-		r.direct(s, messagesFrame(messages, true))
+		r.direct(s, messagesFrame(it.Messages, true))
 	}
 	s.dated = full || streaming
 }
+
+// pushed reports whether a socket is to be shown it. The empty list of a new
+// conversation tells nothing; that of a cleared one is news to whoever was away.
+func pushed(it feed.View) bool { return it.Wiped || !emptyList(it.Messages) }
 
 // resume answers a resume request. If it returns an ask, the answer waits for
 // the agent's View: a push on connect reaches a page before its chat hook

@@ -151,7 +151,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 
 func (e *roomEnv) unlessHeld(name string, l line) {
 	if a := e.asks[name]; a != nil && !l.has("held") {
-		e.room.Put(feed.View{Ask: a.n, Messages: l.messages()})
+		e.room.Put(feed.View{Ask: a.n, Messages: l.messages(), Wiped: l.has("wiped")})
 	}
 }
 

@@ -100,6 +100,7 @@ type (
 	View struct {
 		Ask      uint64
 		Messages []byte // JSON array of UI messages
+		Wiped    bool   // empty because it was cleared, not because it is new
 	}
 )
 

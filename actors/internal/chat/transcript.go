@@ -68,6 +68,10 @@ func (tr *Transcript) AppendJSON(dst []byte) []byte {
 	return uimessage.AppendList(dst, list)
 }
 
+// Wiped reports whether the conversation is empty because it was cleared: whoever
+// was away then still shows what is gone.
+func (s *State) Wiped() bool { return len(s.Transcript.Messages) == 0 && s.Ledger.Generation > 0 }
+
 // decideSetMessages inserts or replaces; it removes nothing.
 func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
