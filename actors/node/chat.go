@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 
@@ -35,6 +36,10 @@ func (c *chatCommand) Run(p *program) error {
 		return err
 	}
 	t := &terminal{out: p.out, link: l, lines: make(chan string), seen: map[string]bool{}, seq: -1}
+	if f, ok := p.in.(*os.File); ok {
+		info, err := f.Stat()
+		t.echoes = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
 	t.greeting = fmt.Sprintf("%s, room %q. An empty line stops an answer, /clear forgets everything, /quit leaves.", c.Agent, c.Room)
 	return t.run(p.ctx, p.in)
 }
@@ -85,6 +90,7 @@ type terminal struct {
 	shown   string          // what is on it of that answer
 	stored  string          // what the node has stored of that answer, as last told; "" if unknown
 	midline bool
+	echoes  bool // what is typed shows on it
 }
 
 // question is what a person has asked. Its ids stay, so that it can be sent again
@@ -157,7 +163,9 @@ func (t *terminal) scan(ctx context.Context, in io.Reader) {
 }
 
 func (t *terminal) typed(ctx context.Context, line string) {
-	t.midline = false // the person has ended the line
+	if t.echoes {
+		t.midline = false // the person has ended the line
+	}
 	switch {
 	case line == "" && t.request == "":
 	case line == "" && !t.settled:
@@ -231,8 +239,8 @@ func (t *terminal) received(ctx context.Context, f frame) {
 	case f.Type == "cf_agent_chat_clear":
 		t.say("(the conversation was cleared)")
 	case f.Type == "cf_agent_stream_resuming":
-		t.transcript(f.Messages)
 		t.resume(f)
+		t.transcript(f.Messages)
 		t.send(ctx, map[string]string{"type": "cf_agent_stream_resume_ack", "id": f.ID})
 		t.settle(ctx, f)
 	case f.Type == "cf_agent_stream_pending":

@@ -43,6 +43,9 @@ func (t *terminal) transcript(messages []json.RawMessage) {
 		}
 		t.seen[m.ID] = true
 	}
+	if t.request == "" {
+		t.say("") // nothing goes on from there
+	}
 }
 
 func textOf(m uimessage.Message) string {
@@ -86,8 +89,10 @@ func (t *terminal) response(ctx context.Context, f frame) {
 		return // it goes on under another id
 	case "aborted":
 		if t.midline {
-			t.write(" (stopped)")
+			t.write(" ")
+			t.midline = false
 		}
+		t.say("(stopped)")
 	}
 	t.finish(ctx)
 }

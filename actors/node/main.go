@@ -47,7 +47,7 @@ type program struct {
 }
 
 type commands struct {
-	LogLevel string `help:"Least level that is logged: ${enum}." enum:"debug,info,warn,error" default:"info"`
+	LogLevel string `help:"Least level that is logged: debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
 	LogJSON  bool   `help:"Log JSON instead of text." name:"log-json"`
 
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Start a node with a chat page (the default)."`
