@@ -24,8 +24,15 @@ import (
 // the process at once. On success Main returns; otherwise it writes one line to
 // standard error and exits with 2 if the command line was wrong, else with 1.
 func Main(agents ...*actors.Agent) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second signal does what it does by default
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stop()
+		<-signals
+		os.Exit(1)
+	}()
 	err := Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, agents...)
 	if err == nil {
 		return
