@@ -3,7 +3,7 @@
 # The tests of test/ are slow and start processes; each has a target of its own.
 # The house rules in test/arrows are quick and go with the unit tests.
 unit     = $$(go list ./... | grep -v '/holdfast/test/') ./test/arrows
-blackbox = $$(go list ./test/... | grep -v -e '/test/arrows$$' -e '/test/browser')
+blackbox = $$(go list ./test/... | grep -v -e '/test/arrows$$' -e '/test/browser' -e '/test/kill$$')
 
 # Pinned tools, each in a module of its own so that the product's go.mod stays clean.
 buf           = go tool -modfile=tools/buf/go.mod buf
@@ -47,8 +47,9 @@ test: ## the whole suite; first installs what `make setup-check` names
 test-go: ## unit tests, conformance of the stores, house rules, with the race detector
 	go test -race $(unit)
 
-test-blackbox: ## the real binary on real sockets, killed and restarted
+test-blackbox: ## the real binary on real sockets, killed and restarted (HOLDFAST_KILLS times)
 	go test -count=1 -timeout=20m $(blackbox)
+	go test -count=1 -timeout=20m -v ./test/kill
 
 test-browser: setup ## the chat page in a real browser against the real binary
 	go build -o bin/node ./cmd/node

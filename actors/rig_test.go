@@ -33,11 +33,18 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
+// pass lets time pass, and what is due then happen. In a bubble only.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // faults decide on appends; a test changes them as it goes.
 type faults struct {
 	mu     sync.Mutex
 	decide func(persistence.Append) memory.Fault
 	down   error
+	mute   error // of reads alone
 	seen   []persistence.Append
 }
 
@@ -86,6 +93,18 @@ func (f *faults) outage(err error) {
 	f.down = err
 }
 
+func (f *faults) outageOfReads(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mute = err
+}
+
+func (f *faults) onRead(string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mute
+}
+
 func (f *faults) isDown() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +117,9 @@ func (f *faults) appends() []persistence.Append {
 	return append([]persistence.Append(nil), f.seen...)
 }
 
-func (f *faults) config() memory.Config { return memory.Config{OnAppend: f.onAppend, Down: f.isDown} }
+func (f *faults) config() memory.Config {
+	return memory.Config{OnAppend: f.onAppend, OnRead: f.onRead, Down: f.isDown}
+}
 
 func eventsOf(a persistence.Append) []*journalv1.Event {
 	var events []*journalv1.Event
@@ -154,7 +175,7 @@ func count(events []*journalv1.Event, is func(*journalv1.Event) bool) int {
 // echo answers with what the last user message says.
 func echo() *actors.Agent {
 	return &actors.Agent{Name: "Echo", OnChatMessage: func(_ context.Context, turn *actors.Turn) error {
-		return turn.Stream.Text("echo: " + textOf(turn.Messages[len(turn.Messages)-1]))
+		return turn.Stream.Text("echo: " + textOf(turn.Question[len(turn.Question)-1]))
 	}}
 }
 
@@ -222,5 +243,3 @@ func describe(items []feed.Item) []string {
 	}
 	return out
 }
-
-const moment = time.Millisecond

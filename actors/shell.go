@@ -121,7 +121,8 @@ type (
 func (a *shell) Receive(c actor.Context) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.panicked(c.Message(), p)
+			letter, _ := c.Message().(letter)
+			a.panicked(letter.any, p)
 		}
 	}()
 	switch m := c.Message().(type) {
@@ -131,9 +132,8 @@ func (a *shell) Receive(c actor.Context) {
 		a.stopped()
 	case *actor.Stopped:
 		a.slot.stopped(a.fault, a.mayHaveWork())
-	case actor.SystemMessage, actor.AutoReceiveMessage:
-	default:
-		a.route(m)
+	case letter:
+		a.route(m.any)
 	}
 }
 
@@ -248,7 +248,7 @@ func (a *shell) started(c actor.Context) {
 }
 
 // tell sends to this actor from any goroutine.
-func (a *shell) tell(m any) { a.root.Send(a.self, m) }
+func (a *shell) tell(m any) { a.root.Send(a.self, letter{m}) }
 
 // panicked ends the incarnation after a fault of this program's.
 func (a *shell) panicked(m any, p any) {

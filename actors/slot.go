@@ -43,7 +43,7 @@ func (s *slot) send(m any) bool {
 		s.queue = append(s.queue, m)
 	default:
 		s.spawn()
-		s.rt.root.Send(s.pid, m)
+		s.deliver(m)
 	}
 	return true
 }
@@ -102,10 +102,20 @@ func (s *slot) stay() {
 // drainQueue hands what has been queued to the actor, in order. mu is held.
 func (s *slot) drainQueue() {
 	for _, m := range s.queue {
-		s.rt.root.Send(s.pid, m)
+		s.deliver(m)
 	}
 	s.queue = nil
 }
+
+// deliver puts m into the actor's mailbox. mu is held and there is an actor.
+func (s *slot) deliver(m any) { s.rt.root.Send(s.pid, letter{m}) }
+
+// letter is a message to a shell. An outcome may come when the actor is gone,
+// which is no cause for protoactor to log, on goroutines that outlive its shutdown.
+type letter struct{ any }
+
+// IgnoreDeadLetterLogging implements actor.IgnoreDeadLetterLogging.
+func (letter) IgnoreDeadLetterLogging() {}
 
 // stopped is the actor's last word. What has been queued starts the next
 // incarnation. due: the agent may have work of its own, now or later.
@@ -160,7 +170,7 @@ func (s *slot) shut() {
 	}
 	s.queue = nil
 	if s.pid != nil {
-		s.rt.root.Send(s.pid, drain{})
+		s.deliver(drain{})
 	}
 }
 
@@ -169,6 +179,6 @@ func (s *slot) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pid != nil {
-		s.rt.root.Send(s.pid, abandon{})
+		s.deliver(abandon{})
 	}
 }

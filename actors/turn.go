@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -13,15 +14,22 @@ import (
 type Turn struct {
 	// RequestID names the turn: the client's own id, or one made here.
 	RequestID string
-	// Messages is the stored conversation when the turn began. A continued turn
-	// has its partial answer last.
+	// Question is what the turn is asked: the user messages at the end of its
+	// request. Empty for a request that ends with an answer.
+	Question []uimessage.Message
+	// Messages is the whole stored conversation when the turn began, in stored
+	// order: questions that wait for turns of their own are in it, too, and an
+	// answer that came meanwhile stands behind them. A model is shown it otherwise:
+	// without what waits, and with the turn's own question last.
 	Messages []uimessage.Message
 	// Body holds the request's custom fields as one JSON object; nil if there are none.
 	Body json.RawMessage
 	// ClientTools are the schemas that the client has sent; nil if there are none.
 	ClientTools json.RawMessage
-	// Continuation: the answer extends an assistant message that exists already.
+	// Continuation: the turn goes on with Partial, the assistant message that is
+	// in Messages already. What is written is appended to it.
 	Continuation bool
+	Partial      uimessage.Message
 	// Attempt counts runs of this turn from 1; more than 1 after a crash.
 	Attempt int
 	// Stream takes the answer.
@@ -66,16 +74,13 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
 		Continuation: t.Continues, Attempt: int(t.Attempt),
 	}
-	stored := s.Transcript.Messages
-	raw := make([][]byte, len(stored))
-	for i, m := range stored {
-		raw[i] = m.JSON
-	}
+	stored, asked, partial := slices.Clone(s.Transcript.Messages), t.OriginIDs, t.MessageID
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)
-		turn.Messages, turn.Stream.ctx = parseAll(raw), ctx
+		turn.Messages, turn.Stream.ctx = parseAll(stored), ctx
+		turn.find(asked, partial)
 		err := class.OnChatMessage(ctx, turn)
 		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 		turn.Stream.result(&ended, err)
@@ -83,6 +88,18 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 			log.Warn("handler failed", "error", err)
 		}
 		return ended
+	}
+}
+
+// find fills in what is asked and what is there of the answer.
+func (t *Turn) find(asked []string, partial string) {
+	for _, m := range t.Messages {
+		if slices.Contains(asked, m.ID) {
+			t.Question = append(t.Question, m)
+		}
+		if t.Continuation && m.ID == partial {
+			t.Partial = m
+		}
 	}
 }
 
@@ -99,10 +116,10 @@ func isInside(ctx context.Context, a feed.Address) bool {
 	return ok && at == a
 }
 
-func parseAll(raw [][]byte) []uimessage.Message {
-	messages := make([]uimessage.Message, 0, len(raw))
-	for _, r := range raw {
-		if m, err := uimessage.ParseMessage(r); err == nil {
+func parseAll(stored []chat.Message) []uimessage.Message {
+	messages := make([]uimessage.Message, 0, len(stored))
+	for _, s := range stored {
+		if m, err := uimessage.ParseMessage(s.JSON); err == nil {
 			messages = append(messages, m)
 		}
 	}

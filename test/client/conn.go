@@ -101,6 +101,9 @@ func (c *Conn) Send(v any) {
 	}
 }
 
+// TrySend is Send where it is no failure of the test if the socket breaks.
+func (c *Conn) TrySend(ctx context.Context, v any) error { return c.socket.Send(ctx, v) }
+
 // SendRaw sends a frame as it is.
 func (c *Conn) SendRaw(kind websocket.MessageType, data []byte) {
 	c.t.Helper()
@@ -187,6 +190,15 @@ func (c *Conn) Frames() []Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.frames[:len(c.frames):len(c.frames)]
+}
+
+// Forget drops what has come, for tests in which it is much. It still counts for WaitN.
+func (c *Conn) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.frames {
+		c.frames[i] = Frame{Type: c.frames[i].Type, ID: c.frames[i].ID, Done: c.frames[i].Done}
+	}
 }
 
 // Closed tells how the node has closed the socket; nil if it has not.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/test/client"
 )
 
 var outcomes = map[journalv1.TurnOutcome]string{
@@ -144,11 +145,37 @@ func broken(pieces []string, whole bool) string {
 	return ""
 }
 
+// remembered is how many ended requests an agent can still tell of.
+const remembered = 32
+
+// misremembered compares what an agent tells of ended requests with the journal:
+// a client that missed an end in a crash is told of it when it asks.
+func (h *history) misremembered(told map[string]client.Frame) (faults []string) {
+	for _, request := range h.order[max(0, len(h.order)-remembered):] {
+		f, ours := told[request]
+		if !ours {
+			continue
+		}
+		want := outcomes[h.ends[request][0].outcome]
+		got := f.Outcome
+		if f.Error {
+			got = "error"
+		}
+		if got == "" && f.MessageIDs != nil {
+			got = "completed"
+		}
+		if got != want {
+			faults = append(faults, fmt.Sprintf("%s: asked for the end of request %s it answers %s, the journal has %s", h.agent, request, f.Raw, want))
+		}
+	}
+	return faults
+}
+
 // unfinished are the requests that have not ended.
 func (h *history) unfinished() []string {
 	var open []string
 	for request := range h.accepted {
-		if !strings.HasPrefix(request, "clear/") && len(h.ends[request]) == 0 {
+		if len(h.ends[request]) == 0 {
 			open = append(open, request)
 		}
 	}

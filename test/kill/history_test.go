@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -26,6 +27,7 @@ type history struct {
 	accepted map[string]bool  // requests
 	turns    map[uint64]*turn // by id
 	ends     map[string][]end // by request
+	order    []string         // requests as they ended
 	put      map[string]bool  // ids of messages that have ever been stored
 	list     []*journalv1.StoredMessage
 	clears   int    // generation
@@ -227,12 +229,17 @@ func unpack(run *journalv1.ChunkRun) []string {
 func (h *history) end(e *journalv1.TurnEnded, b batch) {
 	t := h.turn(e.GetTurn())
 	ended := end{outcome: e.GetOutcome(), cleared: h.cleared == b && h.clears > 0}
+	message := t.message
+	if e.GetMessageId() != "" {
+		message = e.GetMessageId()
+	}
 	for _, m := range h.list {
-		if m.GetId() == t.message {
+		if m.GetId() == message {
 			ended.text = storedTexts(m)
 		}
 	}
 	h.ends[t.request] = append(h.ends[t.request], ended)
+	h.order = append(h.order, t.request)
 	if n := len(h.ends[t.request]); n > 1 && t.request != "" {
 		h.fault("request %s ends %d times", t.request, n)
 	}
@@ -246,12 +253,16 @@ func (h *history) base(b *journalv1.Base) {
 	h.store(b.GetMessages())
 	h.clears = int(b.GetGeneration())
 	for _, key := range b.GetAccepted() {
-		h.accepted[key.GetKey()] = true
+		if request, ok := strings.CutPrefix(key.GetKey(), "request/"); ok {
+			h.accepted[request] = true
+		}
 	}
 	for _, t := range h.turns {
 		t.reserved = math.MaxUint64 // they are over; what they had reserved may have gone unseen
 	}
+	h.order = nil
 	for _, e := range b.GetEnded() {
+		h.order = append(h.order, e.GetRequestId())
 		if h.ends[e.GetRequestId()] == nil {
 			h.ends[e.GetRequestId()] = []end{{outcome: e.GetOutcome(), cleared: true}}
 		}

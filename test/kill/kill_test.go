@@ -75,6 +75,7 @@ type run struct {
 	tabs      []*tab
 	witnesses []*witness
 	histories []*history
+	copy      string // of the journal, to look at
 
 	stop     context.CancelFunc
 	clients  sync.WaitGroup
@@ -90,7 +91,7 @@ var agents = []string{
 }
 
 func newRun(t *testing.T, o process.Options) *run {
-	r := &run{t: t, node: process.New(t, o), seed: *seed, began: time.Now()}
+	r := &run{t: t, node: process.New(t, o), seed: *seed, began: time.Now(), copy: filepath.Join(t.TempDir(), "journal.db")}
 	if r.seed == 0 {
 		r.seed = uint64(time.Now().UnixNano())
 	}
@@ -107,10 +108,12 @@ func newRun(t *testing.T, o process.Options) *run {
 		w := newWitness(agent)
 		r.witnesses = append(r.witnesses, w)
 		r.histories = append(r.histories, newHistory(agent))
-		for j, name := range []string{"a", "b"} {
+		names := []string{fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)}
+		last := &agenda{order: []string{names[0], names[0], names[1], names[1]}}
+		for j, name := range names {
 			tab := &tab{
-				name: fmt.Sprintf("%s%d", name, i), path: "/agents/" + kebab(agent), witness: w, world: r.world,
-				rng: rand.New(rand.NewPCG(r.seed, uint64(2*i+j+1))), lead: j == 0, turns: 2,
+				name: name, path: "/agents/" + kebab(agent), witness: w, world: r.world,
+				rng: rand.New(rand.NewPCG(r.seed, uint64(2*i+j+1))), lead: j == 0, agenda: last,
 			}
 			r.tabs = append(r.tabs, tab)
 			r.clients.Go(func() { tab.run(ctx) })
@@ -146,6 +149,7 @@ func (r *run) life(k int) {
 	} else {
 		r.world.frames.wait(1+r.rng.IntN(800), most)
 	}
+	require.True(r.t, r.node.Alive(), "the node has ended by itself:\n%s", r.node.Log())
 	r.world.gate.set(false)
 	r.node.Kill()
 }
@@ -153,17 +157,13 @@ func (r *run) life(k int) {
 // inspect looks at a copy of the journal as the dead node has left it.
 func (r *run) inspect(whole bool) (faults []string) {
 	r.t.Helper()
-	dir, err := os.MkdirTemp("", "holdfast-look-")
-	require.NoError(r.t, err)
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "journal.db")
 	data, err := os.ReadFile(filepath.Join(r.node.Data, "journal.db"))
 	if os.IsNotExist(err) {
 		return nil // killed before it was made
 	}
 	require.NoError(r.t, err)
-	require.NoError(r.t, os.WriteFile(file, data, 0o600))
-	store, err := bolt.Open(bolt.Config{Path: file})
+	require.NoError(r.t, os.WriteFile(r.copy, data, 0o600))
+	store, err := bolt.Open(bolt.Config{Path: r.copy})
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -184,7 +184,7 @@ func (r *run) inspect(whole bool) (faults []string) {
 }
 
 func (r *run) progress(k int) {
-	if k%20 == 0 || k == *kills {
+	if k%10 == 0 || k == *kills {
 		fmt.Printf("kill %d/%d, %s: %d requests, %d frames, a start takes %s\n", k, *kills, time.Since(r.began).Round(time.Second),
 			r.requests(), r.world.frames.total(), (r.starting / time.Duration(r.starts)).Round(time.Millisecond))
 	}
@@ -204,24 +204,17 @@ func (r *run) calm() {
 	r.world.calm.Store(true)
 	r.node.Up()
 	r.world.gate.set(true)
-	rested := make(chan struct{})
-	go func() {
-		defer close(rested)
-		for !r.allSettled() {
-			r.world.frames.wait(1, 100*time.Millisecond)
-		}
-	}()
-	select {
-	case <-rested:
-	case <-time.After(time.Minute):
-		r.t.Fatalf("the clients do not come to rest (seed %d)", r.seed)
-	}
-	served := make([][]byte, len(agents))
-	for i, agent := range agents {
-		served[i] = r.messages(agent)
+	limit := time.Now().Add(time.Minute)
+	for !r.allSettled() {
+		require.True(r.t, time.Now().Before(limit), "the clients do not come to rest (seed %d)", r.seed)
+		r.world.frames.wait(1, 100*time.Millisecond)
 	}
 	r.stop()
 	r.clients.Wait()
+	served, recalled := make([][]byte, len(agents)), make([]map[string]client.Frame, len(agents))
+	for i, agent := range agents {
+		served[i], recalled[i] = r.messages(agent), r.recall(agent, r.witnesses[i])
+	}
 	require.Zero(r.t, r.node.Stop(), "exit code after SIGTERM")
 	faults := r.inspect(true)
 	for i, h := range r.histories {
@@ -229,6 +222,7 @@ func (r *run) calm() {
 		for _, request := range h.unfinished() {
 			faults = append(faults, fmt.Sprintf("%s: request %s was accepted and has never ended", h.agent, request))
 		}
+		faults = append(faults, h.misremembered(recalled[i])...)
 	}
 	for i, tab := range r.tabs {
 		faults = append(faults, tab.differs(served[i/2])...)
@@ -236,6 +230,18 @@ func (r *run) calm() {
 	if len(faults) > 0 {
 		r.t.Fatalf("at the end (seed %d):\n%s", r.seed, join(faults))
 	}
+}
+
+// recall asks the agent, by ACKs, how all requests have ended that clients know of.
+func (r *run) recall(agent string, w *witness) map[string]client.Frame {
+	r.t.Helper()
+	c := client.Open(r.t, r.node.Addr, "recall", "/agents/"+kebab(agent)).Greeted()
+	told := map[string]client.Frame{}
+	for request := range w.testify().accepted {
+		c.Send(client.Ack(request))
+		told[request] = c.Wait("the end of a request", client.Done(request))
+	}
+	return told
 }
 
 func (r *run) allSettled() bool {

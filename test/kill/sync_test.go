@@ -103,3 +103,32 @@ func (s *set) has(v string) bool {
 	defer s.mu.Unlock()
 	return s.have[v]
 }
+
+// agenda is whose turn it is when the killing is over: one after the other, since
+// of two who ask at once one may be shown, until the next list, a list that its
+// own question is not yet in.
+type agenda struct {
+	mu    sync.Mutex
+	order []string // names of tabs
+	last  string   // request of the last one
+}
+
+// take reports whether it is the turn of that tab, which then asks with request.
+func (a *agenda) take(name, request string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.order) == 0 || a.order[0] != name {
+		return false
+	}
+	if a.order = a.order[1:]; len(a.order) == 0 {
+		a.last = request
+	}
+	return true
+}
+
+// lastRequest is the one that ends it all; "" while it was not asked.
+func (a *agenda) lastRequest() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last
+}

@@ -26,7 +26,7 @@ type tab struct {
 	line    *line            // of the present socket
 	number  int              // of requests
 	clears  int              // that it was told of
-	turns   int              // left to ask for when the killing is over
+	agenda  *agenda          // of the agent, for when the killing is over
 	settled atomic.Bool      // the killing is over, and everything of this tab with it
 }
 
@@ -61,7 +61,7 @@ func (t *tab) connect(ctx context.Context) {
 	defer s.Drop()
 	t.asked, t.line = map[string]bool{}, newLine(t)
 	t.number++
-	probe := fmt.Sprintf("%s-%d", t.name, t.number)
+	probe := t.request(0)
 	if s.Send(ctx, client.Probe(probe)) != nil { // before anything was heard, as the hook does
 		return
 	}
@@ -162,8 +162,8 @@ func (t *tab) act(f *client.Frame, probe string) []any {
 // ask submits turns.
 func (t *tab) ask(n int) (frames []any) {
 	for range n {
+		request := t.request(1)
 		t.number++
-		request := fmt.Sprintf("%s-%d", t.name, t.number)
 		question := client.User("u-"+request, "script:paced")
 		frames = append(frames, client.Chat(request, t.posted(question), map[string]any{
 			"word": request, "words": 1 + t.rng.IntN(30), "delayMs": t.rng.IntN(12), "fail": !t.world.calm.Load() && t.rng.IntN(10) == 0,
@@ -174,6 +174,9 @@ func (t *tab) ask(n int) (frames []any) {
 	}
 	return frames
 }
+
+// request is the id of the n-th request from now.
+func (t *tab) request(n int) string { return fmt.Sprintf("%s-%d", t.name, t.number+n) }
 
 // posted is the list that the hook sends: what it shows, also what is still being
 // answered, and the question.
@@ -192,9 +195,11 @@ func (t *tab) finish(f *client.Frame, probe string) []any {
 	switch {
 	case len(t.asked) > 0:
 	case f.Type == client.Response && f.Done, f.Type == client.None && f.ProbeID != rest:
-		if t.turns > 0 {
-			t.turns--
+		if t.agenda.take(t.name, t.request(1)) {
 			return t.ask(1)
+		}
+		if !t.line.over[t.agenda.lastRequest()] {
+			return nil
 		}
 		t.line.probing()
 		return []any{client.Probe(rest)}

@@ -31,7 +31,7 @@ func build() (binary, error) {
 	}
 	b := binary{path: filepath.Join(dir, "node"), dir: dir}
 	args := []string{"build", "-o", b.path}
-	if os.Getenv("HOLDFAST_TEST_RACE") == "1" {
+	if Raced() {
 		args = append(args, "-race")
 	}
 	out, err := exec.CommandContext(context.Background(), "go", append(args, nodePackage)...).CombinedOutput()
@@ -40,6 +40,10 @@ func build() (binary, error) {
 	}
 	return b, nil
 }
+
+// Raced reports whether the node is built with the race detector: it needs a
+// multiple of time and memory then.
+func Raced() bool { return os.Getenv("HOLDFAST_TEST_RACE") == "1" }
 
 type binary struct{ path, dir string }
 

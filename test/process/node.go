@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -48,6 +49,9 @@ func New(t testing.TB, o Options) *Node {
 	n := &Node{Addr: freeAddr(t), Data: o.Data, t: t, opts: o, log: newLogbook()}
 	t.Cleanup(func() {
 		n.Kill()
+		if strings.Contains(n.Log(), "DATA RACE") {
+			t.Errorf("the node has a data race:\n%s", n.Log())
+		}
 		if t.Failed() {
 			t.Logf("log of the node at %s:\n%s", n.Addr, n.log.tail(60))
 		}
@@ -121,6 +125,16 @@ func (n *Node) Kill() {
 	}
 	_ = n.cmd.Process.Kill() // may be gone already
 	<-n.exited
+}
+
+// Alive reports whether the process runs.
+func (n *Node) Alive() bool {
+	select {
+	case <-n.exited:
+		return false
+	default:
+		return true
+	}
 }
 
 // Stop asks the process to stop (SIGTERM) and returns its exit code, see Exit.

@@ -30,6 +30,7 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:8787", "address to listen on")
 	flag.StringVar(&o.data, "data", "data", "data folder")
 	flag.BoolVar(&o.sameOrigin, "same-origin", false, "keep the product's default: no web pages of other origins, no CORS")
+	flag.DurationVar(&o.writeTimeout, "write-timeout", 0, "time that the network may take for 64 KiB; 0: the product's default")
 	flag.DurationVar(&o.early, "early", 0, "be faulty: say that an append is stored this long before it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,13 +44,14 @@ func main() {
 type options struct {
 	listen, data string
 	sameOrigin   bool
+	writeTimeout time.Duration
 	early        time.Duration
 }
 
 func run(ctx context.Context, o options) (err error) {
 	cfg := node.Config{Agents: agents(), Data: o.data, Protocol: protocol.Config{
 		CORS: protocol.AnyOrigin(), OriginPatterns: []string{"*"},
-		Paths: custom, BeforeConnect: deny(protocol.Unauthenticated), BeforeRequest: deny(protocol.Denied),
+		WriteTimeout: o.writeTimeout, Paths: custom, BeforeConnect: deny(protocol.Unauthenticated), BeforeRequest: deny(protocol.Denied),
 	}}
 	if o.sameOrigin {
 		cfg.Protocol.CORS, cfg.Protocol.OriginPatterns = nil, nil

@@ -28,7 +28,7 @@ func paced(p *player) error {
 	for i := range words {
 		words[i] = fmt.Sprintf("%s.%d/%d ", b.Word, i, b.Words)
 	}
-	if err := p.step(b.DelayMs, p.text("t1", words...)); err != nil {
+	if err := p.step(b.DelayMs, p.text(words...)); err != nil {
 		return err
 	}
 	if b.Fail {

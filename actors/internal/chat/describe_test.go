@@ -211,9 +211,9 @@ func describeItem(item feed.Item) string {
 			out += fmt.Sprintf(", failed %s %q with %d chunks", it.Failed.Request, it.Failed.Text, len(it.FailedLog))
 		}
 		return out
-	default:
-		return fmt.Sprintf("%T %+v", item, item)
+	case feed.Chunk, feed.View: // take their own way
 	}
+	return fmt.Sprintf("%T %+v", item, item)
 }
 
 func describeEnd(e feed.Ended) string {

@@ -78,16 +78,10 @@ func (p *player) crashedAt(n, lose int) *player {
 func (p *player) give(cmd Command) {
 	_, _, err := p.step(cmd)
 	p.track()
-	switch cmd := cmd.(type) {
-	case Reserve:
-	case Clear:
-		if cmd.Key != "" {
-			p.changesNothing(cmd)
-		}
-	default:
-		if err == nil {
-			p.changesNothing(cmd)
-		}
+	_, reserve := cmd.(Reserve)
+	wipe, isClear := cmd.(Clear)
+	if err == nil && !reserve && (!isClear || wipe.Key != "") {
+		p.changesNothing(cmd)
 	}
 }
 

@@ -125,7 +125,7 @@ func (a *audience) take(item feed.Item) error {
 			a.recovering = it.Request
 		}
 	case feed.Transcript, feed.Cleared:
-	default:
+	case feed.Loaded, feed.Chunk, feed.View:
 		return fmt.Errorf("not expected from Project")
 	}
 	return nil

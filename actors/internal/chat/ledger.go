@@ -159,5 +159,6 @@ func (l *Ledger) remember(e Ended) {
 		l.Failed = &e
 	case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
 		l.Failed = nil
+	default: // says nothing about the conversation
 	}
 }

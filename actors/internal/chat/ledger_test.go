@@ -79,6 +79,32 @@ func TestAcceptedKeysSurviveClearCrashAndBase(t *testing.T) {
 	}
 }
 
+func TestTheRememberedErrorIsForgottenWhenTheConversationGoesOn(t *testing.T) {
+	for name, then := range map[string]func(*rig){
+		"a request":              func(r *rig) { r.must(submit("next", user("u"))) },
+		"a queued turn's answer": func(r *rig) { r.must(answer(r.due())) },
+		"a queued turn's cancel": func(r *rig) { r.must(Cancel{Request: "r2"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Policy{})
+			r.must(submit("r1", user("u1")))
+			r.must(submit("r2", user("u2")))
+			r.must(r.fail(r.due(), false))
+			require.Equal(t, "r1", r.state().Loaded().Failed.Request)
+			then(r)
+			require.Nil(t, r.state().Loaded().Failed)
+		})
+	}
+}
+
+func TestClearForgetsTheRememberedError(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.must(r.fail(r.due(), false))
+	r.must(Clear{})
+	require.Nil(t, r.state().Loaded().Failed)
+}
+
 // S39: what a newer version has written is refused, never skipped.
 func TestEventsOfANewerVersionAreNotKnown(t *testing.T) {
 	require.False(t, Known(&pb.Event{}))

@@ -33,6 +33,9 @@ func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
 	if t == nil || s.Steps.RetryAt > 0 && !c.policy.Handler {
 		return nil // nothing was under way
 	}
+	if s.Stream.finished && s.Stream.HasContent() {
+		return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED}) // only its end was not told
+	}
 	if c.policy.NoRecovery {
 		return concat(
 			[]Event{event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_ABORT})},

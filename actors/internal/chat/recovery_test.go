@@ -82,6 +82,63 @@ func TestStepsOfAnAnswerWithoutPartsAreNotKept(t *testing.T) {
 	require.Equal(t, picture(r.state()), picture(based(r.state())))
 }
 
+func TestProgressCountsOnce(t *testing.T) {
+	r := newRig(t, Policy{MaxCrashes: 3, MaxFailures: 3})
+	r.must(submit("r1", user("u1")))
+	r.say("once")
+	for range 2 {
+		r.crash(0)
+		require.NotNil(t, r.state().Turns.Running())
+	}
+	r.crash(0)
+	require.Empty(t, r.state().Turns.Queue, "it has added nothing since")
+
+	r.must(submit("r2", user("u2")))
+	r.say("once")
+	for range 2 {
+		r.must(r.fail(r.due(), true))
+		r.wait()
+	}
+	r.must(r.fail(r.due(), true))
+	require.Empty(t, r.state().Turns.Queue)
+}
+
+func TestAContinuationThatFailsBeforeItSaysAnythingIsContinued(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("half")
+	r.must(r.fail(r.due(), true))
+	r.wait()
+	r.keep(uimessage.Chunk{Type: "start"})
+	r.must(r.fail(r.due(), true))
+	r.wait()
+	require.True(t, r.state().Turns.Running().Continues)
+	r.say(" and half")
+	r.finish()
+	require.Equal(t, "half and half", r.text("a-r1"))
+}
+
+// What clients have seen is replaced by a start of the same message.
+func TestATurnThatRunsAgainKeepsTheIDThatItsHandlerHasChosen(t *testing.T) {
+	r := newRig(t, Policy{Handler: true})
+	r.must(submit("r1", user("u1")))
+	r.keep(uimessage.Chunk{Type: "start", MessageID: "own"})
+	r.crash(0)
+	r.must(OpenStream{Turn: 1, Attempt: 2})
+	require.Equal(t, "own", r.state().Stream.Message().ID)
+}
+
+func TestAContinuationKeepsTheIDOfItsMessage(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("half")
+	r.crash(0)
+	r.keep(uimessage.Chunk{Type: "start", MessageID: "another"})
+	r.say(" and half")
+	r.finish()
+	require.Equal(t, "u1 a-r1", r.listed())
+}
+
 // A frame around nothing is no answer: there is nothing to go on with, nothing
 // to store, and no progress that would let a crash loop go on for ever.
 func TestATurnThatHasSaidNothingBeginsAnew(t *testing.T) {

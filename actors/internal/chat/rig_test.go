@@ -165,7 +165,9 @@ func (r *rig) keep(chunks ...uimessage.Chunk) []Event {
 	for st.Reserved < first+count {
 		r.must(Reserve{Turn: t.ID, Attempt: t.Attempt})
 	}
-	return r.must(Keep{Turn: t.ID, First: first, Runs: runs, Count: count})
+	events := r.must(Keep{Turn: t.ID, First: first, Runs: runs, Count: count})
+	require.Equal(r.t, first+count, st.Next, "packing has changed the number of chunks")
+	return events
 }
 
 // say keeps a step with text that is not finished.

@@ -23,8 +23,10 @@ type Stream struct {
 	First    uint64 // position of this attempt's first chunk
 	Next     uint64 // position of the next chunk to keep
 	Reserved uint64 // positions below it may be used
+	extends  bool   // the message exists already, and keeps its id
 	fold     *uimessage.Fold
-	said     int // chunks of fold that an answer is made of, see frames
+	said     int  // chunks of fold that an answer is made of, see frames
+	finished bool // the last chunk of an answer is among them
 }
 
 // frames are the kinds of chunks that say nothing by themselves. A turn that was
@@ -102,7 +104,7 @@ func (s *State) applyStreamOpened(e *pb.StreamOpened) {
 	}
 	base := uimessage.Message{ID: t.MessageID, Role: uimessage.Assistant}
 	st := &s.Stream
-	st.Open, st.Turn, st.Next, st.said = true, t.ID, st.First, 0
+	st.Open, st.Turn, st.Next, st.said, st.extends = true, t.ID, st.First, 0, t.Continues
 	if t.Continues {
 		if m, ok := s.Transcript.message(t.MessageID); ok {
 			base = m.parse()
@@ -147,7 +149,11 @@ func (st *Stream) add(run *ChunkRun) bool {
 	if err != nil {
 		return false // a chunk that this version cannot read adds nothing
 	}
+	if st.extends {
+		chunk.MessageID = ""
+	}
 	st.fold.Apply(chunk)
+	st.finished = st.finished || chunk.Type == "finish"
 	return !frames[chunk.Type] && !chunk.Transient
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -74,7 +73,9 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
 	var put []*pb.StoredMessage
 	for _, m := range tr.adoptIDs(cmd.Messages) {
-		put = tr.appendChanged(put, m)
+		if !c.State.Turns.writes(m.ID) {
+			put = tr.appendChanged(put, m)
+		}
 	}
 	if len(put) == 0 {
 		return nil
@@ -93,6 +94,9 @@ func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string
 	allKnown := len(incoming) > 0
 	for _, m := range incoming {
 		keep[m.ID] = true
+		if s.Turns.writes(m.ID) {
+			continue // a copy of an answer that is being written: its turn stores it
+		}
 		old, known := tr.message(m.ID)
 		allKnown = allKnown && known
 		if known && (old.Role == string(uimessage.Assistant) || m.Role == uimessage.Assistant) {
@@ -109,91 +113,6 @@ func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string
 		}
 	}
 	return put, removed
-}
-
-// adoptIDs gives each assistant message that a client knows under another id the
-// id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
-// is claimed once.
-func (tr *Transcript) adoptIDs(list []uimessage.Message) []uimessage.Message {
-	incoming := distinct(list)
-	unknown := func(m uimessage.Message) bool {
-		_, known := tr.message(m.ID)
-		return !known && m.Role == uimessage.Assistant
-	}
-	if !slices.ContainsFunc(incoming, unknown) {
-		return incoming
-	}
-	rows := tr.unclaimed(incoming)
-	for i, m := range incoming {
-		if !unknown(m) {
-			continue
-		}
-		if row := slices.IndexFunc(rows, func(row uimessage.Message) bool { return isCopy(m, row) }); row >= 0 {
-			incoming[i].ID = rows[row].ID
-			rows = slices.Delete(rows, row, row+1)
-		}
-	}
-	return incoming
-}
-
-// distinct copies list; of messages with one id the last counts, at the first one's place.
-func distinct(list []uimessage.Message) []uimessage.Message {
-	out := make([]uimessage.Message, 0, len(list))
-	at := make(map[string]int, len(list))
-	for _, m := range list {
-		if i, ok := at[m.ID]; ok {
-			out[i] = m
-			continue
-		}
-		at[m.ID] = len(out)
-		out = append(out, m)
-	}
-	return out
-}
-
-// unclaimed are the stored answers that incoming does not name by id.
-func (tr *Transcript) unclaimed(incoming []uimessage.Message) []uimessage.Message {
-	claimed := make(map[string]bool, len(incoming))
-	for _, m := range incoming {
-		claimed[m.ID] = true
-	}
-	var rows []uimessage.Message
-	for _, row := range tr.Messages {
-		if row.Role == string(uimessage.Assistant) && !claimed[row.ID] {
-			rows = append(rows, row.parse())
-		}
-	}
-	return rows
-}
-
-// isCopy reports whether a and b are the same answer: the same calls with the
-// same inputs, or, without calls, the same parts.
-func isCopy(a, b uimessage.Message) bool {
-	calls := make(map[string]uimessage.Part)
-	for _, p := range b.Parts {
-		if p.IsTool() {
-			calls[p.ToolCallID] = p
-		}
-	}
-	shared, hasCalls := 0, len(calls) > 0
-	for _, p := range a.Parts {
-		if !p.IsTool() {
-			continue
-		}
-		hasCalls = true
-		stored, ok := calls[p.ToolCallID]
-		if !ok {
-			continue
-		}
-		if p.Tool() != stored.Tool() || !uimessage.SameJSON(p.Input, stored.Input) {
-			return false
-		}
-		shared++
-	}
-	if hasCalls {
-		return shared > 0
-	}
-	return uimessage.SameParts(a, b)
 }
 
 // appendChanged appends m to put if it is not what is stored already. Clients

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
@@ -49,6 +50,9 @@ func TestSubmitMergesWhatAClientKnows(t *testing.T) {
 		"answers under other ids are the stored ones, one for one": {func(r *rig) []uimessage.Message {
 			return []uimessage.Message{user("u1"), copyOf(r, "a1", "x"), user("u2"), copyOf(r, "a2", "y"), user("u3")}
 		}, "u1 a1 u2 a2 u3"},
+		"two equal answers are two rows": {func(r *rig) []uimessage.Message {
+			return []uimessage.Message{user("u1"), copyOf(r, "a1", "x"), user("u2"), copyOf(r, "a2", "y")}
+		}, "u1 a1 u2 a2"},
 		"an exact id is not taken by an equal answer before it": {func(r *rig) []uimessage.Message {
 			return []uimessage.Message{user("u1"), copyOf(r, "a1", "x"), copyOf(r, "a1", "a1"), user("u3")}
 		}, "u1 a1 u2 a2 u3"},
@@ -71,6 +75,14 @@ func TestSubmitNeverOverwritesAnAnswer(t *testing.T) {
 	require.Equal(t, "Answer", r.text("a1"))
 	require.Equal(t, "Answer", r.text("a2"))
 	require.Equal(t, "ask u1", r.text("u1"))
+}
+
+func TestAProgrammaticSubmitAddsAndNeverTruncates(t *testing.T) {
+	r := talked(t)
+	cmd := submit("r3", user("u1"))
+	cmd.Programmatic = true
+	r.must(cmd)
+	require.Equal(t, "u1 a1 u2 a2", r.listed())
 }
 
 func TestEditOfAQuestionReplacesItInPlace(t *testing.T) {
@@ -132,4 +144,46 @@ func TestStepsOfAnAnswerGoWhenAClientEditsIt(t *testing.T) {
 	require.Len(t, r.state().Transcript.Steps("a-r3"), 1)
 	r.must(SetMessages{Messages: []uimessage.Message{assistant("a-r3")}})
 	require.Empty(t, r.state().Transcript.Steps("a-r3"))
+}
+
+func TestCopiesOfAnAnswer(t *testing.T) {
+	call := func(id, tool, input string) uimessage.Part {
+		return uimessage.Part{Type: "tool-" + tool, ToolCallID: id, State: uimessage.OutputAvailable, Input: []byte(input)}
+	}
+	text := func(text string) uimessage.Part { return uimessage.Part{Type: "text", Text: text} }
+	parts := func(ps ...uimessage.Part) []uimessage.Part { return ps }
+	for name, c := range map[string]struct {
+		a, b []uimessage.Part
+		want bool
+	}{
+		"the same text":                 {parts(text("x")), parts(text("x")), true},
+		"another text":                  {parts(text("x")), parts(text("y")), false},
+		"the same text in other parts":  {parts(text("x"), text("y")), parts(text("xy")), false},
+		"blank reasoning is not stored": {parts(uimessage.Part{Type: "reasoning", Text: " "}, text("x")), parts(text("x")), true},
+		"a call with the same input":    {parts(call("c", "t", `{"a":1,"b":2}`)), parts(text("more"), call("c", "t", `{"b":2,"a":1}`)), true},
+		"a call id that is used again":  {parts(call("c", "t", `{"a":1}`)), parts(call("c", "t", `{"a":2}`)), false},
+		"a call of another tool":        {parts(call("c", "t", `{}`)), parts(call("c", "s", `{}`)), false},
+		"one call of two is another":    {parts(call("c", "t", `{}`), call("d", "t", `{}`)), parts(call("c", "t", `{}`), call("d", "s", `{}`)), false},
+		"calls against text":            {parts(call("c", "t", `{}`), text("x")), parts(text("x")), false},
+	} {
+		a, b := newCandidate(uimessage.Message{ID: "a", Parts: c.a}), newCandidate(uimessage.Message{ID: "b", Parts: c.b})
+		require.Equal(t, c.want, a.isCopy(b), name)
+		require.Equal(t, c.want, b.isCopy(a), name)
+	}
+}
+
+// BenchmarkAdoptIDs: a client that knows every answer of a long conversation
+// under another id, and none of them is in the store.
+func BenchmarkAdoptIDs(b *testing.B) {
+	var tr Transcript
+	var list []uimessage.Message
+	put := &pb.MessagesPut{}
+	for i := range 1000 {
+		put.Messages = append(put.Messages, stored(message(fmt.Sprint("a", i), uimessage.Assistant, fmt.Sprint("answer", i))))
+		list = append(list, message(fmt.Sprint("x", i), uimessage.Assistant, fmt.Sprint("other", i)))
+	}
+	tr.applyPut(put)
+	for b.Loop() {
+		tr.adoptIDs(list)
+	}
 }

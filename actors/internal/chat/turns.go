@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -76,6 +77,11 @@ func (ts *Turns) Request(request string) *Turn {
 		}
 	}
 	return nil
+}
+
+// writes reports whether an unfinished turn writes the message of that id.
+func (ts *Turns) writes(id string) bool {
+	return slices.ContainsFunc(ts.Queue, func(t *Turn) bool { return t.MessageID == id })
 }
 
 func (ts *Turns) byID(id uint64) *Turn {

@@ -61,6 +61,7 @@ func (s *State) question(t *Turn) map[string]bool {
 		switch e.Outcome {
 		case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ERROR, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
 			add(answered, e.OriginIDs)
+		default: // skipped, or goes on in another turn
 		}
 	}
 	ids := make(map[string]bool)
