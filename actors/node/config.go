@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
@@ -12,16 +11,19 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol"
 )
 
-// Config is what a node needs. Only Agents is required.
+// Config is what a node needs. Only Agents is required. It is copied by Start,
+// but what it points to is shared.
 type Config struct {
-	// Agents are the classes that this node runs. A mistake in one panics in
-	// Start, with the agent's and the field's name.
+	// Agents are the classes that this node runs, at least one, each with a URL of
+	// its own. A mistake in one panics in Start, with the agent's and the field's
+	// name.
 	Agents []*actors.Agent
 
 	// Data is the folder of the journal; it is made if it does not exist. Default
 	// "data". It belongs to one process at a time. Ignored if Store is set.
 	Data string
-	// Store holds the journals instead of a file in Data. It is not closed by Stop.
+	// Store holds the journals instead of a file in Data. It stays open when the
+	// node stops.
 	Store persistence.Store
 
 	// Name of this node in journals and logs. Default "node".
@@ -42,9 +44,15 @@ type Config struct {
 	StopTimeout time.Duration
 }
 
+// validate fills in the defaults and reports the first field that makes no sense.
 func (c *Config) validate() error {
-	if len(c.Agents) == 0 {
+	switch {
+	case len(c.Agents) == 0:
 		return errors.New("node: Config.Agents is empty: there is nothing to run")
+	case c.StopTimeout < 0:
+		return fmt.Errorf("node: Config.StopTimeout is %s, must not be negative", c.StopTimeout)
+	case c.WakeRate < 0:
+		return fmt.Errorf("node: Config.WakeRate is %d, must not be negative", c.WakeRate)
 	}
 	if c.Data == "" {
 		c.Data = "data"
@@ -55,21 +63,22 @@ func (c *Config) validate() error {
 	if c.StopTimeout == 0 {
 		c.StopTimeout = 20 * time.Second
 	}
-	if c.StopTimeout < 0 || c.WakeRate < 0 {
-		return fmt.Errorf("node: Config.StopTimeout is %s and WakeRate %d: they must not be negative", c.StopTimeout, c.WakeRate)
-	}
-	return nil
+	return c.validateURLs()
 }
 
-// health answers whether the node can do its work.
-func (n *Node) health(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	if err := n.store.Health(); err != nil {
-		n.log.Warn("not healthy", "error", err)
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, "the journal cannot be written")
-		return
+// validateURLs: two names can have one kebab form ("AI" and "Ai"), and then one
+// of the agents could not be reached.
+func (c *Config) validateURLs() error {
+	seen := make(map[string]string, len(c.Agents))
+	for i, a := range c.Agents {
+		if a == nil {
+			return fmt.Errorf("node: Config.Agents[%d] is nil", i)
+		}
+		segment := protocol.Kebab(a.Name)
+		if other, taken := seen[segment]; taken && other != a.Name {
+			return fmt.Errorf("node: Config.Agents: %q and %q have the same URL /%s: rename one", other, a.Name, segment)
+		}
+		seen[segment] = a.Name
 	}
-	_, _ = fmt.Fprintln(w, "ok")
+	return nil
 }

@@ -2,13 +2,14 @@ package node
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
+	"syscall"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/holdfast-dev/holdfast/persistence"
@@ -32,7 +33,7 @@ func (c *checkCommand) Run(p *program) error {
 		fmt.Fprintln(p.out, fault)
 	}
 	agents, records, unreadable := 0, uint64(0), 0
-	err = eachStream(p.ctx, store, "", func(i persistence.Info) error {
+	err = eachStream(p.ctx, store, func(i persistence.Info) error {
 		agents++
 		for r, err := range store.Read(p.ctx, i.Stream, 1) {
 			if err != nil {
@@ -46,69 +47,20 @@ func (c *checkCommand) Run(p *program) error {
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case p.ctx.Err() != nil:
+		return errors.New("the check was interrupted")
+	case err != nil:
 		return err
-	}
-	if faults+unreadable > 0 {
-		return fmt.Errorf("%d faults in the journal of %d agents", faults+unreadable, agents)
+	case faults+unreadable > 0:
+		return fmt.Errorf("the journal is damaged, see above: %d faults, %d agents; keep the file and restore a backup", faults+unreadable, agents)
 	}
 	fmt.Fprintf(p.out, "no fault: %d agents, %d records\n", agents, records)
 	return nil
 }
 
-type dumpCommand struct {
-	Data  string `help:"Folder of the journal." default:"data" type:"path"`
-	Agent string `arg:"" optional:"" help:"Agent as Class/name. Without it all agents are listed."`
-}
-
-func (c *dumpCommand) Run(p *program) error {
-	store, err := openExisting(c.Data)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	if c.Agent == "" {
-		return eachStream(p.ctx, store, "", func(i persistence.Info) error {
-			_, err := fmt.Fprintf(p.out, "%s\t%d records\t%s\n", i.Stream, i.Head, wakeText(i))
-			return err
-		})
-	}
-	info, _, err := store.Find(p.ctx, c.Agent, persistence.Batch{})
-	if err != nil {
-		return err
-	}
-	if info.Head == 0 {
-		return fmt.Errorf("agent %q has no journal here", c.Agent)
-	}
-	for r, err := range store.Read(p.ctx, c.Agent, 1) {
-		if err != nil {
-			return err
-		}
-		if err := c.print(p, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// print writes one line: number, time, incarnation, kind and fields.
-func (c *dumpCommand) print(p *program, r persistence.Record) error {
-	rec, err := decode(r)
-	if err != nil {
-		_, err = fmt.Fprintf(p.out, "%d\t%v\n", r.Seq, err)
-		return err
-	}
-	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(rec.GetEvent())
-	if err != nil {
-		return err
-	}
-	var compact json.RawMessage = data
-	_, err = fmt.Fprintf(p.out, "%d\t%s\t%x/%d\t%s\n", r.Seq, time.UnixMilli(rec.GetAtMs()).UTC().Format("2006-01-02T15:04:05.000Z"), rec.GetIncarnation(), rec.GetBatch(), compact)
-	return err
-}
-
 type compactCommand struct {
-	Data string `help:"Folder of the journal. No node may have it open." default:"data" type:"path"`
+	Data string `help:"Folder of the journal." default:"data" type:"path"`
 }
 
 func (c *compactCommand) Run(p *program) error {
@@ -118,19 +70,34 @@ func (c *compactCommand) Run(p *program) error {
 	}
 	before, after, err := bolt.Compact(p.ctx, path)
 	if err != nil {
-		return err
+		return plain(err)
 	}
-	fmt.Fprintf(p.out, "%d bytes before, %d after\n", before, after)
+	fmt.Fprintf(p.out, "%s before, %s after\n", size(before), size(after))
 	return nil
+}
+
+// size is n bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 }
 
 // journalPath refuses a folder without a journal, so that none is made by a typing error.
 func journalPath(data string) (string, error) {
 	path := filepath.Join(data, JournalFile)
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no journal in this folder: %w", err)
+	_, err := os.Stat(path)
+	switch {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "", fmt.Errorf("there is no journal at %s: name its folder with --data", path)
 	}
-	return path, nil
+	return "", fmt.Errorf("the journal cannot be opened: %w", err)
 }
 
 func openExisting(data string) (*bolt.Store, error) {
@@ -138,8 +105,35 @@ func openExisting(data string) (*bolt.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bolt.Open(bolt.Config{Path: path})
+	store, err := bolt.Open(bolt.Config{Path: path})
+	if err != nil {
+		return nil, plain(err)
+	}
+	return store, nil
 }
+
+// plain says of a journal that cannot be opened what to do about it.
+func plain(err error) error {
+	text := err.Error()
+	switch {
+	case errors.Is(err, persistence.ErrInUse):
+		text = strings.Replace(text, persistence.ErrInUse.Error(), "it is in use by another process: stop that one first", 1)
+	case errors.Is(err, persistence.ErrCorrupt):
+		text = strings.Replace(text, persistence.ErrCorrupt.Error()+": ", "it is damaged: ", 1) + "; keep the file and restore a backup"
+	default:
+		return err
+	}
+	return &journalError{text: text, cause: err}
+}
+
+// journalError is cause in other words.
+type journalError struct {
+	text  string
+	cause error
+}
+
+func (e *journalError) Error() string { return e.text }
+func (e *journalError) Unwrap() error { return e.cause }
 
 func decode(r persistence.Record) (*journalv1.Record, error) {
 	var rec journalv1.Record
@@ -152,11 +146,11 @@ func decode(r persistence.Record) (*journalv1.Record, error) {
 	return &rec, nil
 }
 
-// eachStream calls f for every stream whose name starts with prefix.
-func eachStream(ctx context.Context, store persistence.Store, prefix string, f func(persistence.Info) error) error {
+// eachStream calls f for every stream.
+func eachStream(ctx context.Context, store persistence.Store, f func(persistence.Info) error) error {
 	const page = 500
 	for after := ""; ; {
-		list, err := store.List(ctx, prefix, after, page)
+		list, err := store.List(ctx, "", after, page)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -167,16 +161,4 @@ func eachStream(ctx context.Context, store persistence.Store, prefix string, f f
 		}
 		after = list[len(list)-1].Stream
 	}
-}
-
-func wakeText(i persistence.Info) string {
-	switch {
-	case i.Deleted:
-		return "deleted"
-	case i.Wake == persistence.Never:
-		return "idle"
-	case i.Wake == persistence.Now:
-		return "has work"
-	}
-	return "waits until " + time.UnixMilli(int64(i.Wake)).UTC().Format(time.RFC3339)
 }

@@ -2,16 +2,14 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
-	"github.com/holdfast-dev/holdfast/actors/model"
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/web"
 )
@@ -30,33 +28,51 @@ func (c *serveCommand) Run(p *program) error {
 	if c.CORS {
 		pc.CORS = protocol.AnyOrigin()
 	}
+	// Before the journal, so that a port in use is told at once; who connects
+	// while a large journal is opened waits instead of being refused.
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
+		return fmt.Errorf("cannot listen (choose another address with --listen): %w", err)
 	}
 	defer listener.Close()
 	n, err := Start(p.ctx, Config{Agents: p.agents, Data: c.Data, Name: c.Name, Log: p.log, Protocol: pc})
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: c.routes(n, p.agents), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	server := &http.Server{
+		Handler:           c.routes(n, p.agents),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute, // of plain requests, which have no bodies worth waiting for
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	c.greet(p, listener.Addr())
 	select {
 	case err = <-failed:
+		err = fmt.Errorf("no more connections can be taken: %w", err)
 	case <-p.ctx.Done():
-		p.log.Info("stopping: open answers are stored and go on at the next start")
+		p.log.Info("stopping: answers under way are stored and go on at the next start")
 	}
-	ctx := context.WithoutCancel(p.ctx)
-	if stopErr := n.Stop(ctx); stopErr != nil {
-		p.log.Warn("the node did not stop cleanly; nothing that was accepted is lost", "error", stopErr)
+	return errors.Join(err, halt(context.WithoutCancel(p.ctx), server, n))
+}
+
+// lastResponses is how long plain responses may go on when all else has stopped.
+const lastResponses = time.Second
+
+// halt takes no new connections, stops the node and then the server.
+func halt(ctx context.Context, server *http.Server, n *Node) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	quiet := make(chan error, 1)
+	go func() { quiet <- server.Shutdown(ctx) }()
+	err := n.Stop(ctx)
+	defer time.AfterFunc(lastResponses, cancel).Stop()
+	if <-quiet != nil {
+		_ = server.Close() // a response that nobody takes
 	}
-	_ = server.Close() // what is still open is idle
-	if err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return err
 }
 
 func (c *serveCommand) routes(n *Node, agents []*actors.Agent) http.Handler {
@@ -73,74 +89,27 @@ func (c *serveCommand) routes(n *Node, agents []*actors.Agent) http.Handler {
 
 // greet says where the node is and what answers.
 func (c *serveCommand) greet(p *program, addr net.Addr) {
-	_, port, _ := net.SplitHostPort(addr.String())
-	fmt.Fprintf(p.out, "Holdfast serves on http://localhost:%s (journal in %s)\n", port, c.Data)
+	url, public := address(addr)
+	fmt.Fprintf(p.out, "Holdfast serves on %s (journal in %s)\n", url, c.Data)
 	switch note, name := noteOf(p.agents), modelOf(p.agents); {
 	case note != "":
 		fmt.Fprintln(p.out, note)
 	case name != "":
 		fmt.Fprintf(p.out, "The model is %s.\n", name)
 	}
-}
-
-// noteOf is what people should know of the agents' models.
-func noteOf(agents []*actors.Agent) string {
-	for _, a := range agents {
-		if n, ok := a.Model.(model.Noter); ok && n.Note() != "" {
-			return n.Note()
-		}
-	}
-	return ""
-}
-
-// modelOf is the name of the first model.
-func modelOf(agents []*actors.Agent) string {
-	for _, a := range agents {
-		if a.Model != nil {
-			return a.Model.Name()
-		}
-	}
-	return ""
-}
-
-// info is what the page asks for, at GET /holdfast/info.
-type info struct {
-	Version string      `json:"version"`
-	Model   infoModel   `json:"model"`
-	Agents  []infoAgent `json:"agents"`
-}
-
-type infoModel struct {
-	Name     string `json:"name"`
-	Note     string `json:"note"`
-	Scripted bool   `json:"scripted"`
-}
-
-type infoAgent struct {
-	Class string `json:"class"`
-	Path  string `json:"path"`
-}
-
-func infoHandler(agents []*actors.Agent) http.HandlerFunc {
-	i := info{Version: version(), Model: infoModel{Name: modelOf(agents), Note: noteOf(agents)}}
-	i.Model.Scripted = i.Model.Note != ""
-	for _, a := range agents {
-		i.Agents = append(i.Agents, infoAgent{Class: a.Name, Path: "/agents/" + protocol.Kebab(a.Name)})
-	}
-	data, err := json.Marshal(i)
-	if err != nil {
-		panic(err) // strings only
-	}
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write(data)
+	if public {
+		p.log.Warn("other machines may reach this address, and nobody is asked who they are: put a proxy that knows your users in front", "listen", c.Listen)
 	}
 }
 
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
+// address is the URL to open on this machine; public tells whether others may
+// reach it.
+func address(a net.Addr) (url string, public bool) {
+	host, port, _ := net.SplitHostPort(a.String())
+	ip := net.ParseIP(host)
+	public = ip == nil || !ip.IsLoopback()
+	if ip == nil || ip.IsLoopback() || ip.IsUnspecified() {
+		host = "localhost"
 	}
-	return "(devel)"
+	return "http://" + net.JoinHostPort(host, port), public
 }
