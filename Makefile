@@ -48,10 +48,12 @@ test-go: ## unit tests, conformance of the stores, house rules, with the race de
 	go test -race $(unit)
 
 test-blackbox: ## the real binary on real sockets, killed and restarted
-	go test -count=1 $(blackbox)
+	go test -count=1 -timeout=20m $(blackbox)
 
 test-browser: setup ## the chat page in a real browser against the real binary
-	cd test/browser && npm ci && npm test
+	go build -o bin/node ./cmd/node
+	go build -o bin/provider ./test/providerwire/cmd
+	cd test/browser && npm ci && HOLDFAST_NODE_BIN=$(CURDIR)/bin/node HOLDFAST_PROVIDER_BIN=$(CURDIR)/bin/provider npm test
 
 vet: ## what the compiler lets pass
 	go vet ./...

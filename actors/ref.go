@@ -95,12 +95,8 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
 	}
-	messages, err := parseMessages(s.Messages)
-	if err != nil {
-		return err
-	}
 	return r.ask(ctx, ask{cmd: chat.Submit{
-		Request: s.Request, Messages: messages, Regenerate: s.Regenerate,
+		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
 }
@@ -125,31 +121,15 @@ func (r *Ref) Clear(ctx context.Context, by, key string) error {
 
 // SetMessages inserts or replaces messages by id and removes none. All sockets
 // but by are shown the list as it was given. Durable on return.
-func (r *Ref) SetMessages(ctx context.Context, by string, raw []json.RawMessage) error {
-	messages, err := parseMessages(raw)
-	if err != nil {
-		return err
-	}
-	list := make([][]byte, len(raw))
-	for i := range raw {
-		list[i] = raw[i]
+func (r *Ref) SetMessages(ctx context.Context, by string, messages []uimessage.Message) error {
+	list := make([][]byte, len(messages))
+	for i, m := range messages {
+		list[i] = m.AppendJSON(nil)
 	}
 	shown := uimessage.AppendList(nil, list)
 	return r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(*chat.State) []feed.Item {
 		return []feed.Item{feed.Transcript{Messages: shown, By: by}}
 	}})
-}
-
-func parseMessages(raw []json.RawMessage) ([]uimessage.Message, error) {
-	messages := make([]uimessage.Message, len(raw))
-	for i, data := range raw {
-		m, err := uimessage.ParseMessage(data)
-		if err != nil {
-			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("messages[%d]: %s", i, err), err: err}
-		}
-		messages[i] = m
-	}
-	return messages, nil
 }
 
 func (r *Ref) ask(ctx context.Context, m ask) error {

@@ -2,7 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -209,8 +208,8 @@ func conversation(t testing.TB, r *actors.Ref) []string {
 
 // submit is a client's request that brings one user message and no history.
 func submit(request, text string) feed.Submit {
-	m := fmt.Sprintf(`{"id":"u-%s","role":"user","parts":[{"type":"text","text":%q}]}`, request, text)
-	return feed.Submit{Request: request, Messages: []json.RawMessage{json.RawMessage(m)}}
+	m := uimessage.Message{ID: "u-" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: text}}}
+	return feed.Submit{Request: request, Messages: []uimessage.Message{m}}
 }
 
 func ended(request string) func(feed.Item) bool {

@@ -163,8 +163,9 @@ type Store interface {
 	// the number upto. Records above upto stay. Durable on return. A second
 	// call with the same upto replaces the base. ErrConflict if there is no record
 	// upto: it is above the head, below an existing base, or was deleted. Blobs
-	// whose keys are not in keepBlobs are dropped. Last and Wake stay. It may end
-	// with ErrUnknown, as an append may; to call it again is right then.
+	// whose keys are not in keepBlobs are dropped, and so is the snapshot, since
+	// it may hold what the base leaves out. Last and Wake stay. It may end with
+	// ErrUnknown, as an append may; to call it again is right then.
 	Rebase(ctx context.Context, stream string, upto uint64, base []byte, keepBlobs []string) error
 
 	// Due yields the streams whose wake is not Never and not after t, earliest first.

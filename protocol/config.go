@@ -50,7 +50,8 @@ type Config struct {
 	WriteTimeout time.Duration
 
 	// PingEvery is how often a socket is probed for life, give or take a
-	// quarter; PingTimeout how long it may take to answer. Defaults 30 s, 10 s.
+	// quarter; PingTimeout how long it may take to answer. Two in a row without
+	// an answer, or anything else from the client, end it. Defaults 30 s, 10 s.
 	PingEvery   time.Duration
 	PingTimeout time.Duration
 

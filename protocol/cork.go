@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,7 @@ import (
 type corkConn struct {
 	net.Conn
 	timeout time.Duration
+	reads   atomic.Uint64 // how often something has come in
 
 	mu     sync.Mutex // guards what follows; control frames come from other goroutines than the writer's
 	corked bool
@@ -24,6 +26,23 @@ type corkConn struct {
 const maxHeld = 64 << 10
 
 var heldBytes = sync.Pool{New: func() any { b := make([]byte, 0, maxHeld); return &b }}
+
+func (c *corkConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.reads.Add(1)
+	}
+	return n, err
+}
+
+// writing tells whether a batch is on its way out.
+func (c *corkConn) writing() bool {
+	if !c.mu.TryLock() {
+		return true
+	}
+	defer c.mu.Unlock()
+	return c.corked
+}
 
 func (c *corkConn) cork() {
 	c.mu.Lock()

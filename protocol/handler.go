@@ -18,8 +18,9 @@ import (
 //
 // Of an incarnation of an agent it hears in this order: Room when it begins
 // (feed.Loaded is the first item it puts), then items, then Gone when it leaves
-// memory with nothing under way, or Lost when it ends in any other way. All
-// methods may be called concurrently.
+// memory with nothing under way, or Lost when it ends in any other way. Calls
+// about one agent come one after another; otherwise all methods may be called
+// concurrently.
 type Handler struct {
 	cfg       Config
 	prefix    []string
@@ -44,7 +45,7 @@ func New(cfg Config) (*Handler, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg.OriginPatterns = slices.Clone(cfg.OriginPatterns)
+	cfg.OriginPatterns, cfg.CORS = slices.Clone(cfg.OriginPatterns), maps.Clone(cfg.CORS)
 	h := &Handler{
 		cfg:       cfg,
 		prefix:    segments(cfg.Prefix),

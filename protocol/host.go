@@ -2,9 +2,9 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // Host runs the agents. It is all that this package needs from the rest of the
@@ -38,5 +38,5 @@ type Host interface {
 
 	// SetMessages inserts or replaces messages by id; it removes none. by is
 	// excluded from the broadcast.
-	SetMessages(ctx context.Context, a feed.Address, by string, messages []json.RawMessage) error
+	SetMessages(ctx context.Context, a feed.Address, by string, messages []uimessage.Message) error
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 var roomOne = feed.Address{Class: "ChatAgent", Name: "room-1"}
@@ -29,7 +32,7 @@ type scriptedHost struct {
 	loaded   map[feed.Address]bool
 	messages string
 	fail     error // of View
-	submit   func(feed.Submit) error
+	submit   func(context.Context, feed.Submit) error
 }
 
 type (
@@ -37,7 +40,7 @@ type (
 	cleared   struct{ by, key string }
 	messages  struct {
 		by   string
-		list []json.RawMessage
+		list []uimessage.Message
 	}
 )
 
@@ -78,9 +81,9 @@ func (s *scriptedHost) Transcript(context.Context, feed.Address) ([]byte, error)
 	return []byte(s.messages), s.fail
 }
 
-func (s *scriptedHost) Submit(_ context.Context, _ feed.Address, sub feed.Submit) error {
+func (s *scriptedHost) Submit(ctx context.Context, _ feed.Address, sub feed.Submit) error {
 	if s.submit != nil {
-		return s.submit(sub)
+		return s.submit(ctx, sub)
 	}
 	s.asked <- sub
 	return nil
@@ -96,7 +99,7 @@ func (s *scriptedHost) Clear(_ context.Context, _ feed.Address, by, key string) 
 	return nil
 }
 
-func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []json.RawMessage) error {
+func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []uimessage.Message) error {
 	s.asked <- messages{by, list}
 	return nil
 }
@@ -110,7 +113,9 @@ type node struct {
 
 func newNode(t testing.TB, cfg protocol.Config) *node {
 	host := &scriptedHost{asked: make(chan any, 16), loaded: map[feed.Address]bool{}, messages: "[]"}
-	cfg.Host = host
+	if cfg.Host == nil {
+		cfg.Host = host
+	}
 	h, err := protocol.New(cfg)
 	require.NoError(t, err)
 	host.h = h
@@ -132,7 +137,15 @@ type client struct {
 
 func (n *node) dial(query string) *client {
 	n.t.Helper()
-	conn, _, err := websocket.Dial(n.t.Context(), n.url()+query, nil)
+	// A small receive buffer, so that a client that does not read is soon felt.
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+		}
+		return conn, err
+	}}
+	conn, _, err := websocket.Dial(n.t.Context(), n.url()+query, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 	require.NoError(n.t, err)
 	conn.SetReadLimit(-1)
 	n.t.Cleanup(func() { conn.CloseNow() })

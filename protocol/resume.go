@@ -173,15 +173,21 @@ func (r *room) offerToParked() {
 	}
 }
 
-// releaseIfNothingPends ends the wait of parked seats without a claim that the
-// agent is idle.
+// releaseIfNothingPends ends the wait of parked seats, without a claim that the
+// agent is idle. After a failure they are offered its remains: a client drops an
+// error that it is told outside the handshake.
 func (r *room) releaseIfNothingPends() {
 	if len(r.pending) > 0 {
 		return
 	}
 	for _, s := range r.log.seats {
-		if s.parked {
-			s.parked = false
+		if !s.parked {
+			continue
+		}
+		s.parked = false
+		if r.failed != nil {
+			r.direct(s, resumingFrame(r.failed.ended.Request, probe{}))
+		} else {
 			r.direct(s, noneFrame("", probe{}))
 		}
 	}

@@ -202,7 +202,9 @@ func (r *room) remember(e feed.Ended) {
 	switch e.Outcome {
 	case feed.Errored:
 		f := &failure{ended: e}
-		if r.stream != nil && r.stream.request == e.Request {
+		// A client adds what a continuation says to the message that it has; one that
+		// comes now was shown the stored message, which says it already.
+		if r.stream != nil && r.stream.request == e.Request && !e.Continuation {
 			f.frames = r.stream.frames
 		}
 		r.failed = f

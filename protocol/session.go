@@ -33,6 +33,8 @@ type session struct {
 	cancel context.CancelFunc
 	once   sync.Once // end
 
+	missed int // pings in a row without an answer; owned by the ping timer
+
 	deaf atomic.Bool // the reader waits for room in the inbox, so no pong can be heard
 
 	mu     sync.Mutex // guards what follows
@@ -49,6 +51,10 @@ type task struct {
 	size int
 	do   func()
 }
+
+// maxMissed pings without a sign of life end a socket: one may be lost in the
+// buffers of a slow line.
+const maxMissed = 2
 
 // maxInbox is how many frames of one client may wait.
 const maxInbox = 256
@@ -244,6 +250,9 @@ func (s *session) schedulePing() {
 	}
 }
 
+// pingOnce runs on the timer's goroutine. What a busy line carries instead of a
+// pong is a sign of life, too: a pong waits behind a long frame of the client, a
+// ping behind one of ours (which has its own deadlines).
 func (s *session) pingOnce() {
 	s.mu.Lock()
 	if s.over {
@@ -255,10 +264,11 @@ func (s *session) pingOnce() {
 	defer s.h.exit()
 	ctx, cancel := context.WithTimeout(s.ctx, s.h.cfg.PingTimeout)
 	defer cancel()
-	if err := s.conn.Ping(ctx); err != nil && !s.deaf.Load() {
-		if s.ctx.Err() == nil {
-			s.log.Debug("socket does not answer pings", "error", err)
-		}
+	reads := s.cork.reads.Load()
+	if s.conn.Ping(ctx) == nil || s.deaf.Load() || s.cork.reads.Load() != reads || s.cork.writing() {
+		s.missed = 0
+	} else if s.missed++; s.missed == maxMissed {
+		s.log.Debug("client does not answer pings, cutting its socket off")
 		s.conn.CloseNow()
 		return
 	}

@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -26,6 +28,9 @@ func (s *session) write() {
 	for {
 		bye, err := s.drain()
 		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				s.log.Warn("client does not read, cutting its socket off", "limit", s.h.cfg.WriteTimeout, "setting", "WriteTimeout")
+			}
 			return
 		}
 		if bye != nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -72,7 +73,8 @@ type file struct {
 	contentType  string
 	cacheControl string
 	plain        body
-	zipped       body // empty if compression does not make it smaller
+	// zipped compresses on the first call, since a node should not spend its start on it; ok is false if that makes nothing smaller.
+	zipped func() (b body, ok bool)
 }
 
 // body is one encoding of a file. Each has its own ETag, since an ETag names the bytes that are sent.
@@ -83,11 +85,12 @@ type body struct {
 
 func newFile(name string, content []byte) file {
 	f := file{contentType: contentType(name), cacheControl: "no-cache", plain: newBody(content)}
+	f.zipped = sync.OnceValues(func() (body, bool) {
+		zipped := compress(content)
+		return newBody(zipped), len(zipped) < len(content)
+	})
 	if strings.HasPrefix(name, "assets/") { // the build puts a hash of the content into these names
 		f.cacheControl = "public, max-age=31536000, immutable"
-	}
-	if zipped := compress(content); len(zipped) < len(content) {
-		f.zipped = newBody(zipped)
 	}
 	return f
 }
@@ -106,9 +109,11 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Vary", "Accept-Encoding")
 	send := f.plain
-	if len(f.zipped.bytes) > 0 && acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		send = f.zipped
-		header.Set("Content-Encoding", "gzip")
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if zipped, ok := f.zipped(); ok {
+			send = zipped
+			header.Set("Content-Encoding", "gzip")
+		}
 	}
 	header.Set("ETag", send.etag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(send.bytes))

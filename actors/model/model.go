@@ -42,6 +42,10 @@ func Prefills(m Model) bool {
 	return ok && p.Prefill()
 }
 
+// A Noter is a model about which whoever starts or visits a node should be told
+// something, such as that it only follows a script. "" is nothing.
+type Noter interface{ Note() string }
+
 // A Request is one step of a turn.
 type Request struct {
 	Instructions    string // system prompt; "" for none
@@ -123,7 +127,8 @@ type Tool struct {
 type Part interface{ part() }
 
 // Ids of text, reasoning and calls are unique within one answer. Every Start has
-// its End; deltas come between them.
+// its End (for a call: its ToolCall); deltas come between them. An answer that
+// fails, or that ends for its length, may leave the last ones open.
 type (
 	TextStart struct{ ID string }
 	TextDelta struct{ ID, Text string }
@@ -145,7 +150,8 @@ type (
 	}
 	ToolInputStart struct{ CallID, Tool string }
 	ToolInputDelta struct{ CallID, Text string }
-	// ToolCall: the input is complete; it need not be valid JSON.
+	// ToolCall: the input is complete; it need not be valid JSON. The answer is
+	// not complete before its FinishPart: after an error its calls are void.
 	ToolCall struct {
 		CallID, Tool string
 		Input        json.RawMessage
@@ -192,7 +198,8 @@ const (
 	OtherReason   FinishReason = "other"
 )
 
-// Usage counts tokens. A count that the provider does not give is 0.
+// Usage counts tokens. A count that the provider does not give is 0. Input
+// includes CacheRead and CacheWrite, Output includes Reasoning.
 type Usage struct {
 	Input, Output, Reasoning, CacheRead, CacheWrite int64
 }

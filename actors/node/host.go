@@ -2,12 +2,12 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // host lets the sockets speak to the agents.
@@ -64,7 +64,7 @@ func (h *host) Clear(ctx context.Context, a feed.Address, by, key string) error 
 	return h.with(a, func(r *actors.Ref) error { return r.Clear(ctx, by, key) })
 }
 
-func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messages []json.RawMessage) error {
+func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messages []uimessage.Message) error {
 	return h.with(a, func(r *actors.Ref) error { return r.SetMessages(ctx, by, messages) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
+	"github.com/holdfast-dev/holdfast/actors/model"
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/web"
 )
@@ -74,19 +75,29 @@ func (c *serveCommand) routes(n *Node, agents []*actors.Agent) http.Handler {
 func (c *serveCommand) greet(p *program, addr net.Addr) {
 	_, port, _ := net.SplitHostPort(addr.String())
 	fmt.Fprintf(p.out, "Holdfast serves on http://localhost:%s (journal in %s)\n", port, c.Data)
-	if note := noteOf(p.agents); note != "" {
+	switch note, name := noteOf(p.agents), modelOf(p.agents); {
+	case note != "":
 		fmt.Fprintln(p.out, note)
+	case name != "":
+		fmt.Fprintf(p.out, "The model is %s.\n", name)
 	}
 }
 
-// Noter is a model that has something to tell those who start or visit a node,
-// such as that it only follows a script.
-type Noter interface{ Note() string }
-
+// noteOf is what people should know of the agents' models.
 func noteOf(agents []*actors.Agent) string {
 	for _, a := range agents {
-		if n, ok := a.Model.(Noter); ok {
+		if n, ok := a.Model.(model.Noter); ok && n.Note() != "" {
 			return n.Note()
+		}
+	}
+	return ""
+}
+
+// modelOf is the name of the first model.
+func modelOf(agents []*actors.Agent) string {
+	for _, a := range agents {
+		if a.Model != nil {
+			return a.Model.Name()
 		}
 	}
 	return ""
@@ -111,12 +122,9 @@ type infoAgent struct {
 }
 
 func infoHandler(agents []*actors.Agent) http.HandlerFunc {
-	i := info{Version: version(), Model: infoModel{Note: noteOf(agents)}}
+	i := info{Version: version(), Model: infoModel{Name: modelOf(agents), Note: noteOf(agents)}}
 	i.Model.Scripted = i.Model.Note != ""
 	for _, a := range agents {
-		if a.Model != nil && i.Model.Name == "" {
-			i.Model.Name = a.Model.Name()
-		}
 		i.Agents = append(i.Agents, infoAgent{Class: a.Name, Path: "/agents/" + protocol.Kebab(a.Name)})
 	}
 	data, err := json.Marshal(i)

@@ -3,15 +3,23 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/holdfast-dev/holdfast/actors"
-	"github.com/holdfast-dev/holdfast/actors/model/scripted"
+	"github.com/holdfast-dev/holdfast/actors/model/env"
 	"github.com/holdfast-dev/holdfast/actors/node"
 )
 
 func main() {
+	m, _, err := env.Model(os.Getenv)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+		os.Exit(1)
+	}
 	node.Main(&actors.Agent{
 		Name:         "Assistant",
 		Instructions: "You are a helpful assistant. Answer briefly unless asked for more.",
-		Model:        scripted.Demo(),
+		Model:        m,
 	})
 }

@@ -5,9 +5,9 @@
 //
 // One goroutine writes. It takes all appends that are pending, of all streams, at
 // most 4,096 or 4 MiB of them, into one bbolt transaction, and answers them after
-// the commit, which costs two fdatasync whatever is in it. While more streams than
-// one are writing it waits up to 2 ms for those that wrote a moment ago; an append
-// that is alone never waits.
+// the commit, which costs two fdatasync whatever is in it. While several appends
+// at a time come it waits, at most 2 ms, for those who wrote a moment ago; appends
+// that come one at a time, from one stream or several, never wait.
 //
 // Reads copy pages of at most 256 records or 1 MiB (or one larger record) out of
 // short transactions and hold none while the caller works, since a transaction

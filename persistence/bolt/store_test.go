@@ -17,7 +17,13 @@ import (
 	"github.com/holdfast-dev/holdfast/persistence/persistencetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(killedPath); path != "" {
+		appendUntilKilled(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var errBroken = errors.New("input/output error")
 
@@ -91,19 +97,30 @@ func copyNow(t testing.TB, s *Store) string {
 	return path
 }
 
+// copyFile copies the pages in use; the rest of the file is a hole, as in the original.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	h, err := readHeader(in, info.Size())
+	if err != nil {
+		return err
+	}
 	out, err := os.Create(to)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	_, err = io.Copy(out, in)
-	return err
+	if _, err := io.CopyN(out, in, int64(h.pages)*h.pageSize); err != nil {
+		return err
+	}
+	return out.Truncate(info.Size())
 }
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "data", "journal.db") }
@@ -157,4 +174,19 @@ func edit(t testing.TB, path string, f func(*bbolt.Tx) error) {
 	require.NoError(t, err)
 	require.NoError(t, db.Update(f))
 	require.NoError(t, db.Close())
+}
+
+// waitHealthy returns when the store serves again, which it tells nobody.
+func waitHealthy(t *testing.T, s *Store) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for s.Health() != nil {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("still down: %v", s.Health())
+		}
+	}
 }

@@ -21,10 +21,10 @@ const (
 // A writer is what the writer's goroutine knows.
 type writer struct {
 	layout layout
-	// The streams of the last two groups and the end of the last one: how many
-	// are likely to write again at once.
+	// The streams of the last two groups, the newer one first: those that are
+	// likely to write again at once.
 	recent [2]map[string]struct{}
-	ended  time.Time
+	ended  time.Time // when the last group was answered
 }
 
 // run executes the queue until Close, and closes the file.
@@ -50,7 +50,7 @@ func (s *Store) take() []op {
 	if !s.await(1, nil) {
 		return nil
 	}
-	if n := s.expected(); n > 1 {
+	if n := s.expected(); n > 0 {
 		timeout := time.NewTimer(linger)
 		s.await(n, timeout.C)
 		timeout.Stop()
@@ -94,11 +94,18 @@ func (s *Store) await(n int, timeout <-chan time.Time) bool {
 }
 
 // expected is how many ops the next group should have if it is to hold all who
-// wrote a moment ago. 1 if the queue was quiet, or one stream only is writing.
+// wrote a moment ago; 0 if it is not worth waiting for them: the queue was quiet,
+// or callers come one after the other.
 func (s *Store) expected() int {
 	w := &s.writer
 	if time.Since(w.ended) > linger {
-		return 1
+		return 0
+	}
+	s.mu.Lock()
+	queued := len(s.queue)
+	s.mu.Unlock()
+	if queued < 2 && len(w.recent[0]) < 2 {
+		return 0
 	}
 	n := len(w.recent[0])
 	for name := range w.recent[1] {

@@ -30,6 +30,7 @@ var listTests = []test{
 					break
 				}
 				got = append(got, names(infos)...)
+				require.Greater(t, got[len(got)-1], after, "the next page is not after the last one")
 				after = got[len(got)-1]
 			}
 			require.Equal(t, want, got, "pages of %d", page)

@@ -8,7 +8,11 @@
 // a bounded window.)
 package feed
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
 
 // An Address names an agent: the class it was registered under and its name.
 type Address struct{ Class, Name string }
@@ -37,7 +41,8 @@ const (
 
 type (
 	// Loaded starts an incarnation's feed: the whole volatile picture. A sink
-	// that knew an older incarnation forgets what it knew of it; sockets stay.
+	// that knew an older incarnation forgets what it knew of it. Sockets stay,
+	// unless that one left a stream open, whose end would never be told.
 	Loaded struct {
 		Pending    []string // requests accepted, not streaming, oldest first
 		Recovering string   // request that waits between two attempts; "" if none
@@ -111,8 +116,8 @@ func (View) item()       {}
 
 // A Submit is a chat request that has been parsed and checked at the edge.
 type Submit struct {
-	Request     string            // chosen by the client
-	Messages    []json.RawMessage // each a valid UI message
+	Request     string // chosen by the client
+	Messages    []uimessage.Message
 	Regenerate  bool
 	Body        json.RawMessage // custom fields as one object; nil if there are none
 	ClientTools json.RawMessage // array; nil if absent

@@ -2,8 +2,21 @@ package uimessage
 
 import "testing"
 
+// A toolCase is a stream of one tool call and the part that it folds into.
+type toolCase struct{ name, chunks, part string }
+
+func runToolCases(t *testing.T, cases []toolCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			m := folded(t, Message{ID: "m"}, tc.chunks)
+			wantJSON(t, m.AppendJSON(nil), `{"id":"m","role":"assistant","parts":[`+tc.part+`]}`)
+		})
+	}
+}
+
 func TestFoldOfToolCalls(t *testing.T) {
-	for _, tc := range []struct{ name, chunks, part string }{
+	runToolCases(t, []toolCase{
 		{"the input streams as far as it can be read", `
 			{"type":"tool-input-start","toolCallId":"c","toolName":"x","title":"X","providerExecuted":true,"providerMetadata":{"p":{"i":1}}}
 			{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"{\"city\":\"Os"}`,
@@ -58,6 +71,11 @@ func TestFoldOfToolCalls(t *testing.T) {
 			{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"{\"a\":"}
 			{"type":"tool-output-error","toolCallId":"c","errorText":"cut off"}`,
 			`{"type":"tool-x","toolCallId":"c","toolName":"x","state":"output-error","input":{},"rawInput":"{\"a\":","errorText":"cut off"}`},
+	})
+}
+
+func TestFoldOfApprovals(t *testing.T) {
+	runToolCases(t, []toolCase{
 		{"approval is asked, with all that the request says", `
 			{"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}
 			{"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big","isAutomatic":true,"signature":"s","approvalDescriptor":{"d":1}}`,
@@ -83,12 +101,7 @@ func TestFoldOfToolCalls(t *testing.T) {
 			{"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}
 			{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"}`,
 			`{"type":"tool-x","toolCallId":"c","toolName":"x","state":"approval-requested","input":{"a":1},"approval":{"id":"a"}}`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			m := folded(t, Message{ID: "m"}, tc.chunks)
-			wantJSON(t, m.AppendJSON(nil), `{"id":"m","role":"assistant","parts":[`+tc.part+`]}`)
-		})
-	}
+	})
 }
 
 func TestFoldIgnoresChunksOfUnknownCalls(t *testing.T) {

@@ -43,28 +43,40 @@ const approvedBase = `{"id":"m1","role":"assistant","parts":[{"type":"step-start
 	{"type":"tool-pay","toolCallId":"c","toolName":"pay","state":"approval-responded","input":{"n":1},"approval":{"id":"a","approved":true}},
 	{"type":"dynamic-tool","toolCallId":"d","toolName":"mcp","state":"approval-requested","input":{},"approval":{"id":"b"}}]}`
 
-func TestGuardRewritesAndDrops(t *testing.T) {
-	for _, tc := range []struct{ name, base, in, out string }{
-		{"a start without id gets the server's", "",
+// A guardCase is what a producer writes and what goes out to clients.
+type guardCase struct{ name, in, out string }
+
+func runGuardCases(t *testing.T, guard func() *Guard, cases []guardCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			if got, want := passed(t, guard(), tc.in), tidy(tc.out); got != want {
+				t.Errorf("\n got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestGuardOfANewMessage(t *testing.T) {
+	guard := func() *Guard { return NewGuard(Message{ID: "m1"}, false) }
+	runGuardCases(t, guard, []guardCase{
+		{"a start without id gets the server's",
 			`{"type":"start","messageMetadata":{"a":1}}`,
 			`{"type":"start","messageId":"m1","messageMetadata":{"a":1}}`},
-		{"a start with an id keeps it", "",
+		{"a start with an id keeps it",
 			`{"type":"start","messageId":"theirs"}`,
 			`{"type":"start","messageId":"theirs"}`},
-		{"a missing start is sent first", "",
+		{"a missing start is sent first",
 			`{"type":"text-start","id":"t"}`,
 			`{"type":"start","messageId":"m1"}
 			 {"type":"text-start","id":"t"}`},
-		{"a second start goes out as metadata only", "",
+		{"a second start goes out as metadata only",
 			`{"type":"start"}
 			 {"type":"start","messageId":"other"}
 			 {"type":"start","messageId":"other","messageMetadata":{"a":1}}`,
 			`{"type":"start","messageId":"m1"}
 			 {"type":"message-metadata","messageMetadata":{"a":1}}`},
-		{"a continuation's start has no id", approvedBase,
-			`{"type":"start","messageId":"other"}`,
-			`{"type":"start"}`},
-		{"the finish reason moves into the metadata", "",
+		{"the finish reason moves into the metadata",
 			`{"type":"start"}
 			 {"type":"finish","finishReason":"stop","messageMetadata":{"done":true}}
 			 {"type":"finish","finishReason":"stop","messageMetadata":{"finishReason":"mine"}}
@@ -73,7 +85,41 @@ func TestGuardRewritesAndDrops(t *testing.T) {
 			 {"type":"finish","messageMetadata":{"finishReason":"stop","done":true}}
 			 {"type":"finish","messageMetadata":{"finishReason":"mine"}}
 			 {"type":"finish"}`},
-		{"a replay of known calls is dropped whole", approvedBase,
+		{"an input behind the approval request makes it ask again",
+			`{"type":"start"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}
+			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}`},
+		{"an input is dynamic if its start was",
+			`{"type":"start"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{},"dynamic":true}`},
+		{"unknown kinds and data pass",
+			`{"type":"start"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`},
+	})
+}
+
+func TestGuardOfAContinuation(t *testing.T) {
+	guard := func() *Guard { return NewGuard(message(t, approvedBase), true) }
+	runGuardCases(t, guard, []guardCase{
+		{"a continuation's start has no id",
+			`{"type":"start","messageId":"other"}`,
+			`{"type":"start"}`},
+		{"a replay of known calls is dropped whole",
 			`{"type":"start"}
 			 {"type":"start-step"}
 			 {"type":"tool-input-start","toolCallId":"paid","toolName":"pay"}
@@ -88,20 +134,20 @@ func TestGuardRewritesAndDrops(t *testing.T) {
 			 {"type":"tool-output-available","toolCallId":"paid","output":2}`,
 			`{"type":"start"}
 			 {"type":"start-step"}`},
-		{"an output for a call of the base announces it first", approvedBase,
+		{"an output for a call of the base announces it first",
 			`{"type":"start"}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`,
 			`{"type":"start"}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`},
-		{"an announcement of the producer's own is enough", approvedBase,
+		{"an announcement of the producer's own is enough",
 			`{"type":"start"}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`,
 			`{"type":"start"}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`},
-		{"an answer to a question of the base asks it first", approvedBase,
+		{"an answer to a question of the base asks it first",
 			`{"type":"start"}
 			 {"type":"tool-approval-response","approvalId":"b","approved":false}
 			 {"type":"tool-output-denied","toolCallId":"d"}`,
@@ -110,32 +156,14 @@ func TestGuardRewritesAndDrops(t *testing.T) {
 			 {"type":"tool-approval-request","approvalId":"b","toolCallId":"d"}
 			 {"type":"tool-approval-response","approvalId":"b","approved":false}
 			 {"type":"tool-output-denied","toolCallId":"d"}`},
-		{"after a step has begun nothing is announced again", approvedBase,
+		{"after a step has begun nothing is announced again",
 			`{"type":"start"}
 			 {"type":"start-step"}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`,
 			`{"type":"start"}
 			 {"type":"start-step"}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`},
-		{"an input behind the approval request makes it ask again", "",
-			`{"type":"start"}
-			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
-			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}
-			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}
-			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}`,
-			`{"type":"start","messageId":"m1"}
-			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
-			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}
-			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"a":1}}
-			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"c","reason":"big"}`},
-		{"an input is dynamic if its start was", "",
-			`{"type":"start"}
-			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
-			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`,
-			`{"type":"start","messageId":"m1"}
-			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
-			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{},"dynamic":true}`},
-		{"a reset before the first step of a continuation is dropped", approvedBase,
+		{"a reset before the first step of a continuation is dropped",
 			`{"type":"start"}
 			 {"type":"reset-step"}
 			 {"type":"start-step"}
@@ -143,24 +171,7 @@ func TestGuardRewritesAndDrops(t *testing.T) {
 			`{"type":"start"}
 			 {"type":"start-step"}
 			 {"type":"reset-step"}`},
-		{"unknown kinds and data pass", "",
-			`{"type":"start"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`,
-			`{"type":"start","messageId":"m1"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := NewGuard(Message{ID: "m1"}, false)
-			if tc.base != "" {
-				g = NewGuard(message(t, tc.base), true)
-			}
-			if got, want := passed(t, g, tc.in), tidy(tc.out); got != want {
-				t.Errorf("\n got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
+	})
 }
 
 func TestGuardTellsTheStoredID(t *testing.T) {

@@ -36,7 +36,7 @@ func wrongImports(t tree) []string {
 		}
 		for _, imported := range ours(s) {
 			if imported != s.pkg() && !within(imported, l.may) {
-				found = append(found, s.at(s.imports()[module+"/"+imported], "%s must not import %s: %s", s.pkg(), imported, l.why))
+				found = append(found, s.at(s.imports()[modulePath+"/"+imported], "%s must not import %s: %s", s.pkg(), imported, l.why))
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func layerOf(pkg string) (layer, bool) {
 func ours(s source) []string {
 	var all []string
 	for _, imported := range slices.Sorted(maps.Keys(s.imports())) {
-		if p, ok := strings.CutPrefix(imported, module+"/"); ok {
+		if p, ok := strings.CutPrefix(imported, modulePath+"/"); ok {
 			all = append(all, p)
 		}
 	}

@@ -25,8 +25,8 @@ type source struct {
 // A tree is all Go files of the module, in the order of their names.
 type tree []source
 
-// module is the path that our own imports start with.
-const module = "github.com/holdfast-dev/holdfast"
+// modulePath is what our own imports start with.
+const modulePath = "github.com/holdfast-dev/holdfast"
 
 // read parses each Go file below root, whatever its build tags are. It leaves
 // out what the go command leaves out, and nested modules.

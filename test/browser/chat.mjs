@@ -43,8 +43,8 @@ export class Chat {
   }
 
   /** Says what brings a slow answer and returns when some of its words are there. */
-  async begin() {
-    await this.say(this.target.say.slow);
+  async begin(text = this.target.say.slow) {
+    await this.say(text);
     await this.underWay();
   }
 
@@ -53,7 +53,7 @@ export class Chat {
     await expect.poll(async () => (await this.answerWords()).length).toBeGreaterThan(3);
   }
 
-  ended = (status = "done") => expect(this.answer()).toHaveAttribute("data-status", status, { timeout: 30_000 });
+  ended = (status = "done") => expect(this.answer()).toHaveAttribute("data-status", status, { timeout: 60_000 });
 
   async answerWords() {
     return words((await this.shown()).at(-1)?.text ?? "");

@@ -56,7 +56,7 @@ export async function startProvider({ bin = process.env.HOLDFAST_PROVIDER_BIN, p
   const running = await startProcess(bin, ["-listen", `127.0.0.1:${port}`], process.env, `${base}/requests`);
   return {
     env: { OPENAI_BASE_URL: `${base}/v1`, OPENAI_API_KEY: "test", OPENAI_MODEL: "test" },
-    /** All requests so far, oldest first: [{…, hungUp: whether the client closed it before its end}]. */
+    /** All requests so far, oldest first: [{…, cut: whether the client closed it before its end}]. */
     requests: async () => (await fetch(`${base}/requests`)).json(),
     log: () => running.log(),
     stop: () => running.stop(),

@@ -3,9 +3,19 @@ import { test as base } from "@playwright/test";
 import { Chat } from "./chat.mjs";
 import { freePort, removeFolder, startNode, startProvider, temporaryFolder } from "./node.mjs";
 
-/** What to say to get an answer of a kind, and what is known of it. slow takes some seconds, so that things can happen in its middle. */
-const PROVIDER = { slow: "slow 80", slowWords: 80, error: "error", think: "think" };
-const SCRIPTS = { slow: "script:veryslow go", slowWords: 40, error: "script:modelerror go", think: "script:reasoning go" };
+/**
+ * What to say to get an answer of a kind, and what is known of it. `slow` takes long enough for things to happen in its middle on a
+ * busy machine; `endless` is to be stopped.
+ */
+const PROVIDER = { slow: "slow 240", slowWords: 240, endless: "slow 2400", endlessWords: 2400, error: "error", think: "think" };
+const SCRIPTS = {
+  slow: "script:veryslow go",
+  slowWords: 40,
+  endless: "script:veryslow go",
+  endlessWords: 40,
+  error: "script:modelerror go",
+  think: "script:reasoning go",
+};
 
 const OUTSIDE = process.env.HOLDFAST_BASE_URL;
 

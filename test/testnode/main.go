@@ -13,37 +13,60 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/node"
+	"github.com/holdfast-dev/holdfast/persistence/bolt"
 	"github.com/holdfast-dev/holdfast/protocol"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
 func main() {
-	listen := flag.String("listen", "127.0.0.1:8787", "address to listen on")
-	data := flag.String("data", "data", "data folder")
+	var o options
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:8787", "address to listen on")
+	flag.StringVar(&o.data, "data", "data", "data folder")
+	flag.BoolVar(&o.sameOrigin, "same-origin", false, "keep the product's default: no web pages of other origins, no CORS")
+	flag.DurationVar(&o.early, "early", 0, "be faulty: say that an append is stored this long before it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *listen, *data); err != nil {
+	if err := run(ctx, o); err != nil {
 		slog.Error("testnode", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, listen, data string) error {
-	n, err := node.Start(ctx, node.Config{Agents: agents(), Data: data, Protocol: protocol.Config{
+type options struct {
+	listen, data string
+	sameOrigin   bool
+	early        time.Duration
+}
+
+func run(ctx context.Context, o options) (err error) {
+	cfg := node.Config{Agents: agents(), Data: o.data, Protocol: protocol.Config{
 		CORS: protocol.AnyOrigin(), OriginPatterns: []string{"*"},
 		Paths: custom, BeforeConnect: deny(protocol.Unauthenticated), BeforeRequest: deny(protocol.Denied),
-	}})
+	}}
+	if o.sameOrigin {
+		cfg.Protocol.CORS, cfg.Protocol.OriginPatterns = nil, nil
+	}
+	if o.early > 0 {
+		store, err := bolt.Open(bolt.Config{Path: filepath.Join(o.data, node.JournalFile)})
+		if err != nil {
+			return err
+		}
+		cfg.Store = newEarlyStore(store, o.early)
+	}
+	n, err := node.Start(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer n.Stop(context.WithoutCancel(ctx))
-	l, err := net.Listen("tcp", listen)
+	defer func() { err = errors.Join(err, n.Stop(context.WithoutCancel(ctx))) }()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,10 @@ import (
 
 // scripts are the answers of ChatAgent by the word behind "script:".
 var scripts = map[string]func(*player) error{
-	"text":          func(p *player) error { return p.step(0, p.text("t1", "Hello", " from", " the fake model.")) },
-	"slow":          func(p *player) error { return p.step(120, p.text("t1", numbered("chunk", 12)...)) },
-	"veryslow":      func(p *player) error { return p.step(150, p.text("t1", numbered("chunk", 40)...)) },
+	"text":          func(p *player) error { return p.step(0, p.text("Hello", " from", " the fake model.")) },
+	"slow":          func(p *player) error { return p.step(120, p.text(numbered("chunk", 12)...)) },
+	"veryslow":      func(p *player) error { return p.step(150, p.text(numbered("chunk", 40)...)) },
+	"paced":         paced,
 	"prestream":     prestream,
 	"prestreamnone": func(p *player) error { return p.sleep(900) },
 	"none":          func(*player) error { return nil },
@@ -43,7 +44,7 @@ func script(ctx context.Context, turn *actors.Turn) error {
 			return play(p)
 		}
 	}
-	return p.step(0, p.text("t1", "echo:"+text))
+	return p.step(0, p.text("echo:"+text))
 }
 
 func lastUserText(messages []uimessage.Message) string {
@@ -117,7 +118,8 @@ func (p *player) step(delay int, parts []timed) error {
 	return p.write(end...)
 }
 
-func (p *player) text(id string, deltas ...string) []timed {
+func (p *player) text(deltas ...string) []timed {
+	const id = "t1"
 	parts := []timed{{chunk: uimessage.Chunk{Type: "text-start", ID: id}, wait: true}}
 	for _, d := range deltas {
 		parts = append(parts, timed{chunk: uimessage.Chunk{Type: "text-delta", ID: id, Delta: d}, wait: true})
@@ -137,7 +139,7 @@ func prestream(p *player) error {
 	if err := p.sleep(900); err != nil {
 		return err
 	}
-	return p.step(20, p.text("t1", "late", " start"))
+	return p.step(20, p.text("late", " start"))
 }
 
 func plain(p *player) error {
@@ -155,7 +157,7 @@ func plain(p *player) error {
 }
 
 func modelError(p *player) error {
-	parts := append([]timed{{chunk: uimessage.Chunk{Type: "start-step"}}}, p.text("t1", "partial")...)
+	parts := append([]timed{{chunk: uimessage.Chunk{Type: "start-step"}}}, p.text("partial")...)
 	return p.write(append(parts, timed{chunk: uimessage.Chunk{Type: "error", ErrorText: "An error occurred."}})...)
 }
 
@@ -169,7 +171,7 @@ func reasoning(p *player) error {
 		{chunk: uimessage.Chunk{Type: "source-document", SourceID: "s2", MediaType: "application/pdf", Title: "Doc", Filename: "doc.pdf"}},
 		{chunk: uimessage.Chunk{Type: "file", MediaType: "image/png", URL: "data:image/png;base64,iVBORw0KGgo="}},
 	}
-	return p.step(0, append(parts, p.text("t1", "Answer.")...))
+	return p.step(0, append(parts, p.text("Answer.")...))
 }
 
 func streamThrow(p *player) error {

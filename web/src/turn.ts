@@ -36,12 +36,22 @@ export function useTurn(agentClass: string, room: string): Turn {
   const chat = useAgentChat({
     agent,
     getInitialMessages: loadTranscript,
+    syncMessagesToServer: false, // the node's copy is the true one; this page never writes it from here
     // `chat.error` knows this tab's own turns only; every tab is to show how the last turn ended.
     onTurnEnd: (end) => {
       setFailure(end.outcome === "error" ? end.error || "The turn failed." : null);
       if (end.outcome !== "error") chat.clearError();
+      if (end.outcome === "aborted") void reread();
     },
   });
+  /**
+   * This tab stops listening at the moment of a stop, while the model may say a word more before it hears of it. The node keeps that word
+   * and tells every other tab; so this one asks. A refusal leaves what is shown.
+   */
+  const reread = async () => {
+    const stored = await loadTranscript(agent).catch(() => []);
+    chat.setMessages((shown) => shown.map((message) => stored.find(({ id }) => id === message.id) ?? message));
+  };
   const connection = useConnection(agent);
   const cancelObserved = useObservedTurn(agent);
   const phase = phaseOf(chat, connection);

@@ -25,6 +25,9 @@ func (s *State) Base() Event {
 		for _, content := range tr.Steps(m.ID) {
 			b.Steps = append(b.Steps, &pb.StepRecord{MessageId: m.ID, ContentJson: content})
 		}
+		if tr.edited[m.ID] {
+			b.Edited = append(b.Edited, m.ID)
+		}
 	}
 	for _, key := range l.Keys.order {
 		b.Accepted = append(b.Accepted, &pb.AcceptedKey{Key: key, Turn: l.Keys.turns[key]})
@@ -51,6 +54,9 @@ func (s *State) applyBase(b *pb.Base) {
 	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})
 	for _, step := range b.GetSteps() {
 		s.Transcript.addStep(step.GetMessageId(), step.GetContentJson())
+	}
+	for _, id := range b.GetEdited() {
+		s.Transcript.forgetSteps(id)
 	}
 	for _, key := range b.GetAccepted() {
 		s.Ledger.Keys.add(key.GetKey(), key.GetTurn())

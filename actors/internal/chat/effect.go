@@ -6,7 +6,10 @@ import "fmt"
 // attempt has another key.
 //
 //sumtype:decl
-type Effect interface{ Key() string }
+type Effect interface {
+	Key() string
+	effect()
+}
 
 type (
 	// CallModel runs one step of the model loop.
@@ -26,6 +29,10 @@ type (
 		Attempt uint32
 	}
 )
+
+func (CallModel) effect() {}
+func (Handle) effect()    {}
+func (Deliver) effect()   {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -32,3 +33,7 @@ func event(m proto.Message) Event {
 	e.ProtoReflect().Set(field, protoreflect.ValueOfMessage(m.ProtoReflect()))
 	return e
 }
+
+// valid makes s fit for the journal, whose strings are UTF-8. Texts of errors and
+// what an author writes may hold anything.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -8,7 +8,7 @@ import (
 
 const (
 	maxKeys   = 1000 // accepted keys that are remembered
-	maxRecent = 32   // ended requests that are remembered for late ACKs
+	maxRecent = 32   // ended requests that are remembered for late ACKs, see forget
 )
 
 // Ledger is who the agent is and what it has promised.
@@ -54,9 +54,6 @@ func (k *Keyring) Turn(key string) (uint64, bool) {
 }
 
 func (k *Keyring) add(key string, turn uint64) {
-	if key == "" {
-		return
-	}
 	if _, ok := k.turns[key]; ok {
 		return
 	}
@@ -65,7 +62,7 @@ func (k *Keyring) add(key string, turn uint64) {
 	}
 	if len(k.order) == maxKeys {
 		delete(k.turns, k.order[0])
-		k.order = append([]string(nil), k.order[1:]...)
+		k.order = k.order[1:]
 	}
 	k.order = append(k.order, key)
 	k.turns[key] = turn
@@ -75,16 +72,19 @@ func (k *Keyring) add(key string, turn uint64) {
 // that an older one has left behind.
 func (c *Core) decideActivate(cmd Activate) []Event {
 	l := &c.State.Ledger
+	if l.Created && l.Incarnation == cmd.Incarnation {
+		return nil
+	}
 	cause := pb.ActivationCause_ACTIVATION_CAUSE_CRASH
 	var events []Event
 	switch {
 	case !l.Created:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_FIRST
-		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: cmd.Name, CreatedMs: cmd.Now}))
+		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: valid(cmd.Name), CreatedMs: cmd.Now}))
 	case l.Rested:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_WAKE
 	}
-	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: cmd.Node, Cause: cause}))
+	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: valid(cmd.Node), Cause: cause}))
 	return concat(events, c.recoverTurn(cmd, cause), c.recoverDelivery(cause))
 }
 
@@ -113,12 +113,14 @@ func (c *Core) decideClear(cmd Clear) []Event {
 		if t.Status == Queued {
 			outcome = pb.TurnOutcome_TURN_OUTCOME_SKIPPED
 		}
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome}))
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome, MessageId: s.writingID(t)}))
 	}
 	return events
 }
 
-func clearKey(key string) string { return "clear/" + key }
+// Requests and clears have keys of their own: clients choose the former.
+func requestKey(request string) string { return "request/" + request }
+func clearKey(key string) string       { return "clear/" + key }
 
 func (l *Ledger) applyCreated(e *pb.AgentCreated) {
 	l.Created, l.Class, l.Name, l.CreatedMS = true, e.GetClass(), e.GetName(), e.GetCreatedMs()
@@ -138,19 +140,25 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	}
 	s.Transcript = Transcript{}
 	s.Outbox = Outbox{}
-	s.Recovery = Recovery{}
+}
+
+// forget drops ends that nobody will ask for. It is called when a turn is
+// accepted: one step may end more turns than are remembered (a clear), and each
+// of those ends is still to be told.
+func (l *Ledger) forget() {
+	if n := len(l.Recent) - maxRecent; n > 0 {
+		l.Recent = slices.Clone(l.Recent[n:])
+	}
 }
 
 // remember keeps a request's end for clients that ask late.
 func (l *Ledger) remember(e Ended) {
-	if len(l.Recent) == maxRecent {
-		l.Recent = append([]Ended(nil), l.Recent[1:]...)
-	}
 	l.Recent = append(l.Recent, e)
 	switch e.Outcome {
 	case pb.TurnOutcome_TURN_OUTCOME_ERROR:
 		l.Failed = &e
 	case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
 		l.Failed = nil
+	default: // says nothing about the conversation
 	}
 }

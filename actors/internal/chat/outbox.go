@@ -26,25 +26,21 @@ func (o *Outbox) head() *Delivery {
 	return &o.Entries[0]
 }
 
-func (o *Outbox) waitKey() string {
-	if d := o.head(); d != nil && d.RetryAt > 0 {
-		return fmt.Sprintf("outbox/%d/%d", d.ID, d.Attempt)
-	}
-	return ""
-}
+func (d *Delivery) waitKey() string { return fmt.Sprintf("outbox/%d/%d", d.ID, d.Attempt) }
 
 func (o *Outbox) due() (Effect, Wait) {
 	switch d := o.head(); {
 	case d == nil:
 		return nil, Wait{}
 	case d.RetryAt > 0:
-		return nil, Wait{Key: o.waitKey(), Until: d.RetryAt}
+		return nil, Wait{Key: d.waitKey(), Until: d.RetryAt}
 	default:
 		return Deliver{ID: d.ID, Attempt: d.Attempt}, Wait{}
 	}
 }
 
-// queueDelivery tells the author of every turn that has run.
+// queueDelivery tells the author of every turn that has ended, but not of those
+// that were skipped or gave no answer.
 func (c *Core) queueDelivery(e *pb.TurnEnded) []Event {
 	if !c.policy.Hook || e.GetNoResponse() {
 		return nil
@@ -73,9 +69,9 @@ func (c *Core) decideDeliveryErred(cmd DeliveryErred) []Event {
 		return nil
 	}
 	if d.Attempt >= c.policy.MaxDeliveries {
-		return []Event{event(&pb.DeliveryDropped{Id: d.ID, Why: cmd.Text})}
+		return []Event{event(&pb.DeliveryDropped{Id: d.ID, Why: valid(cmd.Text)})}
 	}
-	return []Event{event(&pb.DeliveryFailed{Id: d.ID, Attempt: d.Attempt, Error: cmd.Text, NextMs: cmd.Now + backoff(d.Attempt, 0)})}
+	return []Event{event(&pb.DeliveryFailed{Id: d.ID, Attempt: d.Attempt, Error: valid(cmd.Text), NextMs: cmd.Now + backoff(d.Attempt, 0)})}
 }
 
 // recoverDelivery counts a hook that was under way when the process died.

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"unicode/utf8"
+
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
@@ -49,9 +51,10 @@ func (p *Packer) Take() (runs []*ChunkRun, count uint64) {
 // Bytes is about what the chunks will cost in the journal.
 func (p *Packer) Bytes() int { return p.bytes }
 
-// plainDelta recognises a delta that is nothing but text.
+// plainDelta recognises a delta that is nothing but text. Bytes that are no text
+// are better off in the body, which replaces them as clients see it.
 func plainDelta(c *uimessage.Chunk) (kind pb.DeltaKind, id, text string) {
-	if len(c.ProviderMetadata) > 0 || len(c.Extra) > 0 {
+	if len(c.ProviderMetadata) > 0 || len(c.Extra) > 0 || !utf8.ValidString(c.Delta) || !utf8.ValidString(c.ID+c.ToolCallID) {
 		return 0, "", ""
 	}
 	switch c.Type {

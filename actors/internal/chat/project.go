@@ -120,10 +120,17 @@ func (s *State) Loaded() feed.Loaded {
 	}
 	if f := s.Ledger.Failed; f != nil {
 		failed := f.item()
-		l.Failed, l.FailedLog = &failed, s.replayOf(f.MessageID)
+		l.Failed = &failed
+		if !f.Continuation { // whose message clients have been shown on connect, and would extend
+			l.FailedLog = s.replayOf(f.MessageID)
+		}
 	}
 	return l
 }
+
+// unfolded is where the positions of an unfolded message begin: above all that a
+// stream has used, since a position means one chunk for ever, and these are others.
+const unfolded = 1 << 40
 
 // replayOf unfolds a stored message into the chunks that would build it.
 func (s *State) replayOf(messageID string) []feed.Chunk {
@@ -133,7 +140,7 @@ func (s *State) replayOf(messageID string) []feed.Chunk {
 	}
 	var log []feed.Chunk
 	for i, c := range uimessage.Unfold(m.parse()) {
-		log = append(log, feed.Chunk{Seq: uint64(i), Body: c.AppendJSON(nil)})
+		log = append(log, feed.Chunk{Seq: unfolded + uint64(i), Body: c.AppendJSON(nil)})
 	}
 	return log
 }

@@ -18,10 +18,11 @@ type Recovery struct {
 	Crashes  uint32 // starts in a row that added nothing
 	Failures uint32 // failed steps in a row that added nothing
 	Work     uint64 // what the running answer has added so far
-	Mark     uint64 // Work at the last crash or failure
-}
 
-func (r *Recovery) progressed() bool { return r.Work > r.Mark }
+	// Work at the last start after a cut, and at the last failure. There is one
+	// for each count, else a failure would hide the progress from a crash.
+	StartMark, FailureMark uint64
+}
 
 // recoverTurn decides what becomes of a turn that the former incarnation left
 // running: abort, give up, run again, or go on with what was said. A goodbye
@@ -29,8 +30,8 @@ func (r *Recovery) progressed() bool { return r.Work > r.Mark }
 func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
 	s := &c.State
 	t := s.Turns.Running()
-	if t == nil {
-		return nil
+	if t == nil || s.Steps.RetryAt > 0 && !c.policy.Handler {
+		return nil // nothing was under way
 	}
 	if c.policy.NoRecovery {
 		return concat(
@@ -38,11 +39,11 @@ func (c *Core) recoverTurn(cmd Activate, cause pb.ActivationCause) []Event {
 			c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED}))
 	}
 	crashes := s.Recovery.Crashes
+	if s.Recovery.Work > s.Recovery.StartMark {
+		crashes = 0
+	}
 	if cause == pb.ActivationCause_ACTIVATION_CAUSE_CRASH {
 		crashes++
-		if s.Recovery.progressed() {
-			crashes = 1
-		}
 	}
 	detected := event(&pb.RecoveryDetected{Turn: t.ID, Crashes: crashes})
 	switch {
@@ -70,21 +71,24 @@ func (c *Core) retryTurn(t *Turn) []Event {
 }
 
 // continueTurn ends t as handed over and queues, before all others, a turn that
-// extends the partial answer. Clients see it under a request id of its own.
+// extends the partial answer, or begins it anew if nothing was said. Clients see
+// it under a request id of its own.
 func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	s := &c.State
-	partial := settle(s.Stream.Message())
-	return []Event{
-		event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}),
+	partial, said := settle(uimessage.Sanitize(s.Stream.Message())), s.Stream.HasContent()
+	var events []Event
+	if said {
+		events = append(events, event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}))
+	}
+	return append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),
 		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE}),
-		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING}),
+		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING, MessageId: partial.ID}),
 		event(&pb.TurnAccepted{
 			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
 			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,
-			MessageId: partial.ID, ContinuesMessage: true, ContinuesTurn: t.ID, Front: true, UntilMs: until,
-		}),
-	}
+			MessageId: partial.ID, ContinuesMessage: said || t.Continues, ContinuesTurn: t.ID, Front: true, UntilMs: until,
+		}))
 }
 
 // settle closes what a cut-off answer has left open: text that was being
@@ -93,10 +97,10 @@ func settle(m uimessage.Message) uimessage.Message {
 	parts := m.Parts[:0:0]
 	for _, p := range m.Parts {
 		switch {
-		case p.IsTool() && (p.State == "input-streaming" || p.State == "input-available"):
-			p.State, p.ErrorText, p.Input = "output-error", callCutOffText, uimessage.NormalizeInput(p.Input)
-		case p.State == "streaming":
-			p.State = "done"
+		case p.IsTool() && (p.State == uimessage.InputStreaming || p.State == uimessage.InputAvailable):
+			p.State, p.ErrorText, p.Input = uimessage.OutputError, callCutOffText, uimessage.NormalizeInput(p.Input)
+		case p.State == uimessage.Streaming:
+			p.State = uimessage.Done
 		}
 		parts = append(parts, p)
 	}
@@ -113,11 +117,11 @@ func (c *Core) settleRecovery(e *pb.TurnEnded) []Event {
 }
 
 func (r *Recovery) applyDetected(e *pb.RecoveryDetected) {
-	r.Crashes, r.Mark = e.GetCrashes(), r.Work
+	r.Crashes, r.StartMark = e.GetCrashes(), r.Work
 }
 
 func (r *Recovery) applyFailed(e *pb.StepFailed) {
-	r.Failures, r.Mark = e.GetFailures(), r.Work
+	r.Failures, r.FailureMark = e.GetFailures(), r.Work
 }
 
 func (r *Recovery) applyDecided(e *pb.RecoveryDecided) {

@@ -61,7 +61,7 @@ func (s *State) Apply(e Event) {
 		s.Ledger.applyCreated(e.AgentCreated)
 	case *pb.Event_Activated:
 		s.Ledger.applyActivated(e.Activated)
-		s.Turns.applyActivated()
+		s.applyActivated()
 	case *pb.Event_Deactivated:
 		s.Ledger.Rested = true
 	case *pb.Event_Cleared:

@@ -20,8 +20,8 @@ func New(p Policy) *Core { return &Core{policy: p.withDefaults()} }
 // No events and no error means that there is nothing to do: the command was a
 // duplicate or came too late. A refusal has changed nothing.
 //
-// It ends: each reaction either starts something that was queued or closes
-// something that was open, and nothing reopens what a step has closed.
+// It ends: no reaction accepts or ends a turn, and for each turn that the decision
+// accepts or ends at most one is started.
 func (c *Core) Step(cmd Command) ([]Event, error) {
 	events, err := c.decide(cmd)
 	if err != nil {

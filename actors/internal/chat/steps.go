@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
@@ -11,8 +12,8 @@ import (
 type Steps struct {
 	Turn    uint64 // 0: the running turn, if any, is answered by a handler
 	Step    uint32 // from 1
-	Attempt uint32
-	RetryAt int64 // waits to try again; 0: runs
+	Attempt uint32 // from 1, rises over all attempts at the turn
+	RetryAt int64  // waits to try again; 0: runs
 }
 
 func (st *Steps) waitKey() string { return fmt.Sprintf("step/%d/%d/%d", st.Turn, st.Step, st.Attempt) }
@@ -26,7 +27,7 @@ func (c *Core) beginSteps(e *pb.TurnStarted) []Event {
 	if c.policy.Handler {
 		return nil
 	}
-	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: 1})}
+	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: c.State.Steps.Attempt + 1})}
 }
 
 func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
@@ -35,10 +36,12 @@ func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
 	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
 		return nil
 	}
+	reason := valid(cmd.Reason)
 	finished := event(&pb.StepFinished{
-		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: cmd.Reason, Usage: cmd.Usage, Model: cmd.Model,
+		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: reason, Usage: cmd.Usage, Model: valid(cmd.Model),
+		MessageId: s.writingID(t),
 	})
-	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason})...)
+	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: reason})...)
 }
 
 // decideStepErred tries again after a passing failure: the same step if nothing
@@ -50,13 +53,13 @@ func (c *Core) decideStepErred(cmd StepErred) []Event {
 		return nil
 	}
 	failures := s.Recovery.Failures + 1
-	if s.Recovery.progressed() {
+	if s.Recovery.Work > s.Recovery.FailureMark {
 		failures = 1
 	}
 	again := cmd.Transient && failures < c.policy.MaxFailures
-	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: cmd.Cause, Text: cmd.Text, Failures: failures}
+	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: valid(cmd.Cause), Text: valid(cmd.Text), Failures: failures}
 	if !again {
-		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: cmd.Public, InBand: s.Stream.Open}
+		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: valid(cmd.Public), InBand: s.Stream.Open}
 		return append([]Event{event(failed)}, c.endTurn(t, end)...)
 	}
 	failed.RetryAtMs = cmd.Now + backoff(failures, cmd.RetryAfter)
@@ -73,21 +76,22 @@ func backoff(failures uint32, retryAfter int64) int64 {
 	return max(wait, min(retryAfter, mostAsked))
 }
 
+// decideTimerFired starts what has waited. A key names one wait; a timer that is
+// late, or early, does nothing.
 func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 	s := &c.State
-	if d := s.Outbox.head(); d != nil && s.Outbox.waitKey() == cmd.Key {
+	_, waits := s.Outstanding()
+	if !slices.ContainsFunc(waits, func(w Wait) bool { return w.Key == cmd.Key && w.Until <= cmd.Now }) {
+		return nil
+	}
+	if d := s.Outbox.head(); d != nil && d.waitKey() == cmd.Key {
 		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
 	}
 	t := s.Turns.head()
-	switch {
-	case t == nil || t.CutOff:
-		return nil
-	case t.Status == Queued && t.waitKey() == cmd.Key:
+	if t.Status == Queued {
 		return []Event{c.start(t, 1)}
-	case t.Status == Running && s.Steps.RetryAt > 0 && s.Steps.waitKey() == cmd.Key:
-		return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
 	}
-	return nil
+	return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
 }
 
 func (st *Steps) applyStarted(e *pb.StepStarted) {
@@ -96,9 +100,7 @@ func (st *Steps) applyStarted(e *pb.StepStarted) {
 
 func (s *State) applyStepFinished(e *pb.StepFinished) {
 	s.Recovery.Work++
-	if t := s.Turns.byID(e.GetTurn()); t != nil {
-		s.Transcript.addStep(s.writingID(t), e.GetContentJson())
-	}
+	s.Transcript.addStep(e.GetMessageId(), e.GetContentJson())
 }
 
 func (s *State) applyStepFailed(e *pb.StepFailed) {

@@ -23,19 +23,35 @@ type Stream struct {
 	First    uint64 // position of this attempt's first chunk
 	Next     uint64 // position of the next chunk to keep
 	Reserved uint64 // positions below it may be used
+	extends  bool   // the message exists already, and keeps its id
 	fold     *uimessage.Fold
-	chunks   int // kept, not counting start and start-step
+	said     int // chunks of fold that an answer is made of, see frames
+}
+
+// frames are the kinds of chunks that say nothing by themselves. A turn that was
+// cut off behind them has not begun to answer, and a start that adds only them
+// is no progress.
+var frames = map[string]bool{
+	"start": true, "start-step": true, "finish-step": true, "reset-step": true, "finish": true, "abort": true,
+	"message-metadata": true, "text-start": true, "text-end": true, "reasoning-start": true, "reasoning-end": true,
+	"tool-input-start": true,
 }
 
 // Message returns the message that is being written. Only while Open.
 func (st *Stream) Message() uimessage.Message { return st.fold.Message() }
 
-// HasContent reports whether something was written that is worth keeping.
-func (st *Stream) HasContent() bool { return st.Open && st.chunks > 0 }
+// HasContent reports whether something was said that is worth going on with.
+func (st *Stream) HasContent() bool {
+	if !st.Open || st.said == 0 {
+		return false
+	}
+	_, ok := st.written()
+	return ok
+}
 
 // written is the message as it goes into the transcript; not ok if it has no parts.
 func (st *Stream) written() (*pb.StoredMessage, bool) {
-	m := st.fold.Message()
+	m := uimessage.Sanitize(st.fold.Message())
 	if len(m.Parts) == 0 {
 		return nil, false
 	}
@@ -87,7 +103,7 @@ func (s *State) applyStreamOpened(e *pb.StreamOpened) {
 	}
 	base := uimessage.Message{ID: t.MessageID, Role: uimessage.Assistant}
 	st := &s.Stream
-	st.Open, st.Turn, st.Next, st.chunks = true, t.ID, st.First, 0
+	st.Open, st.Turn, st.Next, st.said, st.extends = true, t.ID, st.First, 0, t.Continues
 	if t.Continues {
 		if m, ok := s.Transcript.message(t.MessageID); ok {
 			base = m.parse()
@@ -111,19 +127,8 @@ func (s *State) applyChunksKept(e *pb.ChunksKept) {
 	next := e.GetFirst()
 	for _, run := range e.GetRuns() {
 		next += runCount(run)
-		if kind := deltaType[run.GetKind()]; kind != "" {
-			st.fold.Delta(kind, run.GetPartId(), run.GetText())
-			st.chunks++
-			s.Recovery.Work++
-			continue
-		}
-		chunk, err := uimessage.ParseChunk(run.GetBody())
-		if err != nil {
-			continue // a chunk that this version cannot read adds nothing
-		}
-		st.fold.Apply(chunk)
-		if chunk.Type != "start" && chunk.Type != "start-step" {
-			st.chunks++
+		if st.add(run) {
+			st.said++
 			s.Recovery.Work++
 		}
 	}
@@ -131,6 +136,23 @@ func (s *State) applyChunksKept(e *pb.ChunksKept) {
 	if t := s.Turns.byID(st.Turn); t != nil {
 		t.MessageID = st.fold.ID()
 	}
+}
+
+// add folds run, and reports whether it says something.
+func (st *Stream) add(run *ChunkRun) bool {
+	if kind := deltaType[run.GetKind()]; kind != "" {
+		st.fold.Delta(kind, run.GetPartId(), run.GetText())
+		return run.GetText() != ""
+	}
+	chunk, err := uimessage.ParseChunk(run.GetBody())
+	if err != nil {
+		return false // a chunk that this version cannot read adds nothing
+	}
+	if st.extends {
+		chunk.MessageID = ""
+	}
+	st.fold.Apply(chunk)
+	return !frames[chunk.Type] && !chunk.Transient
 }
 
 // writingID is the id of the message that t writes.

@@ -3,7 +3,7 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"maps"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -73,7 +73,7 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
 	var put []*pb.StoredMessage
 	for _, m := range tr.adoptIDs(cmd.Messages) {
-		put = appendChanged(put, tr, m)
+		put = tr.appendChanged(put, m)
 	}
 	if len(put) == 0 {
 		return nil
@@ -83,101 +83,45 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 
 // reconcile compares a client's list with what is stored. What the server has
 // written itself is never overwritten by a submit: a client's copy may be older.
-// A list of known messages only is a truncation (regenerate, edit): the others go.
-func (tr *Transcript) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
+// A list of known messages only is a truncation (regenerate, edit): the others go,
+// but not those that unfinished turns are about.
+func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
+	tr := &s.Transcript
 	incoming := tr.adoptIDs(cmd.Messages)
-	listed := make(map[string]bool, len(incoming))
-	allKnown := true
+	keep := s.Turns.messages()
+	allKnown := len(incoming) > 0
 	for _, m := range incoming {
-		listed[m.ID] = true
-		_, known := tr.message(m.ID)
+		keep[m.ID] = true
+		old, known := tr.message(m.ID)
 		allKnown = allKnown && known
-		if known && m.Role == uimessage.Assistant {
+		if known && (old.Role == string(uimessage.Assistant) || m.Role == uimessage.Assistant) {
 			continue
 		}
-		put = appendChanged(put, tr, m)
+		put = tr.appendChanged(put, m)
 	}
 	if cmd.Programmatic || !allKnown {
 		return put, nil
 	}
 	for _, m := range tr.Messages {
-		if !listed[m.ID] {
+		if !keep[m.ID] {
 			removed = append(removed, m.ID)
 		}
 	}
 	return put, removed
 }
 
-// adoptIDs gives each assistant message that a client knows under another id the
-// id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
-// is claimed once.
-func (tr *Transcript) adoptIDs(incoming []uimessage.Message) []uimessage.Message {
-	claimed := make(map[string]bool, len(incoming))
-	for _, m := range incoming {
-		if _, ok := tr.message(m.ID); ok {
-			claimed[m.ID] = true
-		}
-	}
-	out := slices.Clone(incoming)
-	for i, m := range out {
-		if _, known := tr.message(m.ID); known || m.Role != uimessage.Assistant {
-			continue
-		}
-		for _, row := range tr.Messages {
-			if row.Role == string(uimessage.Assistant) && !claimed[row.ID] && isCopy(m, row.parse()) {
-				out[i].ID = row.ID
-				claimed[row.ID] = true
-				break
-			}
-		}
-	}
-	return out
-}
-
-// isCopy reports whether a and b are the same answer: the same calls with the
-// same inputs, or, without calls, the same parts.
-func isCopy(a, b uimessage.Message) bool {
-	calls := make(map[string]uimessage.Part)
-	for _, p := range b.Parts {
-		if p.IsTool() {
-			calls[p.ToolCallID] = p
-		}
-	}
-	shared, hasCalls := 0, len(calls) > 0
-	for _, p := range a.Parts {
-		if !p.IsTool() {
-			continue
-		}
-		hasCalls = true
-		stored, ok := calls[p.ToolCallID]
-		if !ok {
-			continue
-		}
-		if p.Tool() != stored.Tool() || !uimessage.SameJSON(p.Input, stored.Input) {
-			return false
-		}
-		shared++
-	}
-	if hasCalls {
-		return shared > 0
-	}
-	return uimessage.SameParts(a, b)
-}
-
-func appendChanged(put []*pb.StoredMessage, tr *Transcript, m uimessage.Message) []*pb.StoredMessage {
+// appendChanged appends m to put if it is not what is stored already. Clients
+// write some things in another way than the store; that is no change.
+func (tr *Transcript) appendChanged(put []*pb.StoredMessage, m uimessage.Message) []*pb.StoredMessage {
 	next := stored(uimessage.Sanitize(m))
-	if old, ok := tr.message(m.ID); ok && bytes.Equal(old.JSON, next.GetJson()) {
+	if old, ok := tr.message(m.ID); ok && (bytes.Equal(old.JSON, next.GetJson()) || sameMessage(old.parse(), m)) {
 		return put
 	}
 	return append(put, next)
 }
 
-// originIDs are the user messages that a request asks to be answered.
-func originIDs(cmd Submit) []string {
-	if n := len(cmd.Messages); n > 0 && cmd.Messages[n-1].Role == uimessage.User {
-		return uimessage.TrailingUsers(cmd.Messages)
-	}
-	return nil
+func sameMessage(a, b uimessage.Message) bool {
+	return a.Role == b.Role && uimessage.SameParts(a, b) && uimessage.SameJSON(a.Metadata, b.Metadata) && maps.EqualFunc(a.Extra, b.Extra, uimessage.SameJSON)
 }
 
 func (tr *Transcript) applyPut(e *pb.MessagesPut) {

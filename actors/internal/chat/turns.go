@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // positionBlock is how many positions are reserved at a time. A gap after a
@@ -86,6 +87,16 @@ func (ts *Turns) byID(id uint64) *Turn {
 	return nil
 }
 
+// messages are those that the turns answer or write.
+func (ts *Turns) messages() map[string]bool {
+	ids := make(map[string]bool)
+	for _, t := range ts.Queue {
+		ids[t.MessageID] = true
+		add(ids, t.OriginIDs)
+	}
+	return ids
+}
+
 // attempt returns the running turn if it is at that attempt, else nil: the
 // outcome comes from an attempt that is over.
 func (ts *Turns) attempt(turn uint64, attempt uint32) *Turn {
@@ -104,13 +115,13 @@ func (e Busy) Error() string {
 
 func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	s := &c.State
-	if _, known := s.Ledger.Keys.Turn(cmd.Request); known {
+	if _, known := s.Ledger.Keys.Turn(requestKey(cmd.Request)); known {
 		return nil, nil // asked again after a lost reply
 	}
 	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
 		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
 	}
-	put, removed := s.Transcript.reconcile(cmd)
+	put, removed := s.reconcile(cmd)
 	kind := pb.TurnKind_TURN_KIND_SUBMIT
 	switch {
 	case cmd.Programmatic:
@@ -127,7 +138,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	}
 	return append(events, event(&pb.TurnAccepted{
 		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: kind, Generation: s.Ledger.Generation,
-		OriginIds: originIDs(cmd), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
+		OriginIds: uimessage.TrailingUsers(cmd.Messages), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
 	})), nil
 }
 
@@ -148,9 +159,27 @@ func (c *Core) start(t *Turn, attempt uint32) Event {
 func (c *Core) decideCancel(cmd Cancel) []Event {
 	t := c.State.Turns.Request(cmd.Request)
 	if t == nil {
+		t = c.State.successor(cmd.Request)
+	}
+	if t == nil {
 		return nil
 	}
 	return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED})
+}
+
+// successor returns the turn that goes on with the answer to a request which was
+// cut off: whoever has asked may still cancel it.
+func (s *State) successor(request string) *Turn {
+	ended, ok := s.Ledger.Find(request)
+	if !ok || ended.Outcome != pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
+		return nil
+	}
+	for _, t := range s.Turns.Queue {
+		if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.MessageID == ended.MessageID {
+			return t
+		}
+	}
+	return nil
 }
 
 func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
@@ -158,13 +187,13 @@ func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
 	if t == nil {
 		return nil
 	}
-	end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: cmd.Reason}
+	end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: valid(cmd.Reason)}
 	switch cmd.Result {
 	case Answered, Empty:
 	case Silent:
 		end.NoResponse = true
 	case Failed, FailedInBand:
-		end.Outcome, end.ErrorText = pb.TurnOutcome_TURN_OUTCOME_ERROR, cmd.Text
+		end.Outcome, end.ErrorText = pb.TurnOutcome_TURN_OUTCOME_ERROR, valid(cmd.Text)
 		end.InBand = cmd.Result == FailedInBand
 	case CutShort:
 		end.Outcome = pb.TurnOutcome_TURN_OUTCOME_ABORTED
@@ -176,7 +205,7 @@ func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
 // stored, its stream closed and its end told, all in one append.
 func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event {
 	s := &c.State
-	end.Turn = t.ID
+	end.Turn, end.MessageId = t.ID, s.writingID(t)
 	var events []Event
 	if s.Stream.Open && s.Stream.Turn == t.ID {
 		if m, ok := s.Stream.written(); ok {
@@ -199,12 +228,13 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 	} else {
 		s.Turns.Queue = append(s.Turns.Queue, t)
 	}
-	s.Ledger.Keys.add(t.Request, t.ID)
+	s.Ledger.Keys.add(requestKey(t.Request), t.ID)
 	s.Ledger.Failed = nil
+	s.Ledger.forget()
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
 		s.Recovery.Turn = t.ID
 	}
-	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY {
+	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.Continues {
 		s.Transcript.forgetSteps(t.MessageID)
 	}
 }
@@ -215,10 +245,14 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 		return
 	}
 	t.Status, t.Attempt, t.CutOff, t.Until, t.Next = Running, e.GetAttempt(), false, 0, e.GetReserved()
-	s.Steps = Steps{}
+	s.Steps = Steps{Attempt: s.Steps.Attempt} // goes on counting, so that no key is used twice
 	s.Stream = Stream{First: e.GetFirst(), Reserved: e.GetReserved()}
-	if t.Kind == pb.TurnKind_TURN_KIND_SUBMIT || t.Kind == pb.TurnKind_TURN_KIND_REGENERATE {
+	switch t.Kind {
+	case pb.TurnKind_TURN_KIND_SUBMIT, pb.TurnKind_TURN_KIND_REGENERATE:
 		s.Transcript.Body, s.Transcript.ClientTools = t.Body, t.ClientTools
+	case pb.TurnKind_TURN_KIND_PROGRAMMATIC:
+		t.Body, t.ClientTools = s.Transcript.Body, s.Transcript.ClientTools
+	default: // goes on with what its predecessor had
 	}
 }
 
@@ -234,21 +268,25 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 		}
 	}
 	s.Turns.Queue = rest
-	if s.Steps.Turn == t.ID {
-		s.Steps = Steps{}
-	}
-	if s.Recovery.Turn == 0 {
-		s.Recovery = Recovery{} // else RecoverySettled does it
+	if t.Status == Running {
+		s.Steps, s.Stream = Steps{}, Stream{}
+		if s.Recovery.Turn == 0 {
+			s.Recovery = Recovery{} // else RecoverySettled does it
+		}
 	}
 	s.Ledger.remember(Ended{
 		Turn: t.ID, Generation: t.Generation, Request: t.Request, Outcome: e.GetOutcome(), Text: e.GetErrorText(), InBand: e.GetInBand(), NoResponse: e.GetNoResponse(),
-		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: t.MessageID,
+		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: e.GetMessageId(),
 	})
+	if _, ok := s.Transcript.message(e.GetMessageId()); !ok {
+		delete(s.Transcript.steps, e.GetMessageId()) // of an answer without parts
+	}
 }
 
-// applyActivated marks what the former incarnation was at.
-func (ts *Turns) applyActivated() {
-	if t := ts.Running(); t != nil {
+// applyActivated marks what the former incarnation was at. A turn that waits to
+// try again was at nothing.
+func (s *State) applyActivated() {
+	if t := s.Turns.Running(); t != nil && s.Steps.RetryAt == 0 {
 		t.CutOff = true
 	}
 }

@@ -3,6 +3,8 @@ package chat
 import (
 	"encoding/json"
 	"slices"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
 
 // Entry is a message as the model loop gets to see it.
@@ -18,28 +20,66 @@ type Entry struct {
 // that an answer which came in between does not look like the start of this one.
 // A turn that goes on with a partial answer has that answer last instead.
 func (s *State) PromptFor(t *Turn) []Entry {
-	waiting := make(map[string]bool)
-	for _, other := range s.Turns.Queue {
-		if other != t {
-			for _, id := range other.OriginIDs {
-				waiting[id] = !slices.Contains(t.OriginIDs, id)
-			}
-		}
-	}
+	question := s.question(t)
+	waiting := s.waiting(t)
 	var before, own, partial []Entry
 	for _, m := range s.Transcript.Messages {
 		e := Entry{ID: m.ID, Role: m.Role, JSON: m.JSON, Steps: s.Transcript.Steps(m.ID)}
 		switch {
-		case waiting[m.ID]:
 		case t.Continues && m.ID == t.MessageID:
 			partial = append(partial, e)
-		case slices.Contains(t.OriginIDs, m.ID):
+		case question[m.ID]:
 			own = append(own, e)
+		case waiting[m.ID]:
 		default:
 			before = append(before, e)
 		}
 	}
 	return slices.Concat(before, own, partial)
+}
+
+// waiting are the messages that other turns will answer.
+func (s *State) waiting(t *Turn) map[string]bool {
+	ids := make(map[string]bool)
+	for _, other := range s.Turns.Queue {
+		if other != t {
+			add(ids, other.OriginIDs)
+		}
+	}
+	for _, id := range t.OriginIDs {
+		delete(ids, id)
+	}
+	return ids
+}
+
+// question is what t has to answer. A client that has not seen an answer yet
+// sends its question along with the next one: what has had a turn of its own is
+// not asked again, unless it is all there is (regenerate).
+func (s *State) question(t *Turn) map[string]bool {
+	answered := make(map[string]bool)
+	for _, e := range s.Ledger.Recent {
+		switch e.Outcome {
+		case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ERROR, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
+			add(answered, e.OriginIDs)
+		default: // skipped, or goes on in another turn
+		}
+	}
+	ids := make(map[string]bool)
+	for _, id := range t.OriginIDs {
+		if !answered[id] {
+			ids[id] = true
+		}
+	}
+	if len(ids) == 0 {
+		add(ids, t.OriginIDs)
+	}
+	return ids
+}
+
+func add(set map[string]bool, ids []string) {
+	for _, id := range ids {
+		set[id] = true
+	}
 }
 
 // Idle reports whether the agent has nothing to do at present: no turn, no hook.

@@ -19,9 +19,14 @@ type Model struct {
 	// RefusesPrefill makes the model one that cannot go on from a partial
 	// assistant message. What Answer does with such a message is its own affair.
 	RefusesPrefill bool
+	// Remark is what people should know of this model; see model.Noter.
+	Remark string
 }
 
 var _ model.Prefiller = (*Model)(nil)
+
+// Note returns the Remark.
+func (m *Model) Note() string { return m.Remark }
 
 // New returns a model that plays what answer returns for each request.
 func New(answer func(model.Request) Answer) *Model { return &Model{Answer: answer} }

@@ -1583,6 +1583,7 @@ type TurnEnded struct {
 	InBand        bool                   `protobuf:"varint,4,opt,name=in_band,json=inBand,proto3" json:"in_band,omitempty"`             // the error came as a chunk of the stream
 	NoResponse    bool                   `protobuf:"varint,5,opt,name=no_response,json=noResponse,proto3" json:"no_response,omitempty"` // the author's handler had nothing to say
 	FinishReason  string                 `protobuf:"bytes,6,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
+	MessageId     string                 `protobuf:"bytes,7,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"` // of the answer, if it has one; its chunks may be gone
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1659,6 +1660,13 @@ func (x *TurnEnded) GetFinishReason() string {
 	return ""
 }
 
+func (x *TurnEnded) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
 type StepStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1727,6 +1735,7 @@ type StepFinished struct {
 	FinishReason  string                 `protobuf:"bytes,4,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
 	Usage         *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	Model         string                 `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	MessageId     string                 `protobuf:"bytes,7,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"` // of the answer that it belongs to
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1799,6 +1808,13 @@ func (x *StepFinished) GetUsage() *Usage {
 func (x *StepFinished) GetModel() string {
 	if x != nil {
 		return x.Model
+	}
+	return ""
+}
+
+func (x *StepFinished) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
 	}
 	return ""
 }
@@ -2687,6 +2703,7 @@ type Base struct {
 	LastTurn        uint64                 `protobuf:"varint,13,opt,name=last_turn,json=lastTurn,proto3" json:"last_turn,omitempty"`
 	Deliveries      []*DeliveryEntry       `protobuf:"bytes,14,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
 	Rested          bool                   `protobuf:"varint,15,opt,name=rested,proto3" json:"rested,omitempty"` // the incarnation had said goodbye
+	Edited          []string               `protobuf:"bytes,17,rep,name=edited,proto3" json:"edited,omitempty"`  // ids of messages that step records no longer tell whole
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2831,6 +2848,13 @@ func (x *Base) GetRested() bool {
 		return x.Rested
 	}
 	return false
+}
+
+func (x *Base) GetEdited() []string {
+	if x != nil {
+		return x.Edited
+	}
+	return nil
 }
 
 type AcceptedKey struct {
@@ -3223,7 +3247,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x1a\n" +
-	"\breserved\x18\x04 \x01(\x04R\breserved\"\xd0\x01\n" +
+	"\breserved\x18\x04 \x01(\x04R\breserved\"\xef\x01\n" +
 	"\tTurnEnded\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x121\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x17.journal.v1.TurnOutcomeR\aoutcome\x12\x1d\n" +
@@ -3232,18 +3256,22 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\ain_band\x18\x04 \x01(\bR\x06inBand\x12\x1f\n" +
 	"\vno_response\x18\x05 \x01(\bR\n" +
 	"noResponse\x12#\n" +
-	"\rfinish_reason\x18\x06 \x01(\tR\ffinishReason\"O\n" +
+	"\rfinish_reason\x18\x06 \x01(\tR\ffinishReason\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\a \x01(\tR\tmessageId\"O\n" +
 	"\vStepStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12\x18\n" +
-	"\aattempt\x18\x03 \x01(\rR\aattempt\"\xbd\x01\n" +
+	"\aattempt\x18\x03 \x01(\rR\aattempt\"\xdc\x01\n" +
 	"\fStepFinished\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12!\n" +
 	"\fcontent_json\x18\x03 \x01(\fR\vcontentJson\x12#\n" +
 	"\rfinish_reason\x18\x04 \x01(\tR\ffinishReason\x12'\n" +
 	"\x05usage\x18\x05 \x01(\v2\x11.journal.v1.UsageR\x05usage\x12\x14\n" +
-	"\x05model\x18\x06 \x01(\tR\x05model\"\x93\x01\n" +
+	"\x05model\x18\x06 \x01(\tR\x05model\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\a \x01(\tR\tmessageId\"\x93\x01\n" +
 	"\x05Usage\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\x03R\x05input\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\x03R\x06output\x12\x1c\n" +
@@ -3302,7 +3330,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\anext_ms\x18\x04 \x01(\x03R\x06nextMs\"3\n" +
 	"\x0fDeliveryDropped\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\xe0\x04\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\xf8\x04\n" +
 	"\x04Base\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x14\n" +
 	"\x05class\x18\x02 \x01(\tR\x05class\x12\x12\n" +
@@ -3325,7 +3353,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"deliveries\x18\x0e \x03(\v2\x19.journal.v1.DeliveryEntryR\n" +
 	"deliveries\x12\x16\n" +
-	"\x06rested\x18\x0f \x01(\bR\x06rested\"3\n" +
+	"\x06rested\x18\x0f \x01(\bR\x06rested\x12\x16\n" +
+	"\x06edited\x18\x11 \x03(\tR\x06edited\"3\n" +
 	"\vAcceptedKey\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x04R\x04turn\"\xc4\x02\n" +

@@ -16,7 +16,7 @@ test("an answer that nobody watches is there when somebody comes back", async ({
   const chat = await openChat();
   await chat.begin();
   await chat.page.goto("about:blank");
-  await expect.poll(async () => (await chat.stored()).length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(async () => (await chat.stored()).length, { timeout: 60_000 }).toBe(2);
   await chat.open();
   await chat.ended();
   expect(await chat.answerWords()).toHaveLength(target.say.slowWords);

@@ -49,7 +49,7 @@ test("a conversation is complete after kill -9 between two turns", async ({ open
 
 test("a recovered turn can be stopped", async ({ openChat }) => {
   const chat = await openChat({ on: own.target });
-  await chat.begin();
+  await chat.begin(own.target.say.endless);
   await own.target.node.restart();
   await chat.connected();
   await chat.underWay();

@@ -1,0 +1,236 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// check is what holds after every step, whatever has happened.
+func (r *rig) check() {
+	r.t.Helper()
+	s := r.state()
+	for i, t := range s.Turns.Queue {
+		require.False(r.t, t.CutOff, "turn %d is left cut off", t.ID)
+		if i > 0 {
+			require.Equal(r.t, Queued, t.Status, "turn %d runs, and is not the head", t.ID)
+		}
+		require.True(r.t, t.Status == Running || i > 0 || t.Until > 0, "turn %d could run and does not", t.ID)
+	}
+	running := s.Turns.Running()
+	if s.Stream.Open {
+		require.NotNil(r.t, running, "a stream is open and no turn runs")
+		require.Equal(r.t, running.ID, s.Stream.Turn)
+		require.LessOrEqual(r.t, s.Stream.First, s.Stream.Next)
+		require.LessOrEqual(r.t, s.Stream.Next, s.Stream.Reserved)
+	}
+	if running == nil {
+		require.Zero(r.t, s.Stream)
+		require.Zero(r.t, s.Steps)
+	}
+	if len(s.Turns.Queue) == 0 {
+		require.Zero(r.t, s.Recovery)
+	}
+	r.checkTime()
+	r.checkBounds()
+	require.NoError(r.t, r.room.agrees(s))
+}
+
+// checkTime: WakeAt is what Outstanding says, and whoever is not done wakes.
+func (r *rig) checkTime() {
+	r.t.Helper()
+	s := r.state()
+	work, waits := s.Outstanding()
+	var want int64
+	for _, w := range waits {
+		require.NotZero(r.t, w.Until, "wait %s has no time", w.Key)
+		if want == 0 || w.Until < want {
+			want = w.Until
+		}
+	}
+	if len(work) > 0 {
+		want = 1
+	}
+	require.Equal(r.t, want, s.WakeAt())
+	if len(s.Turns.Queue)+len(s.Outbox.Entries) > 0 {
+		require.NotZero(r.t, want, "something is left to do, and nothing will do it")
+	}
+}
+
+func (r *rig) checkBounds() {
+	r.t.Helper()
+	s := r.state()
+	require.LessOrEqual(r.t, len(s.Ledger.Keys.order), maxKeys)
+	require.Len(r.t, s.Ledger.Keys.turns, len(s.Ledger.Keys.order))
+	require.LessOrEqual(r.t, len(s.Ledger.Recent), maxRecent+r.core.policy.MaxQueuedTurns+1)
+	require.LessOrEqual(r.t, len(s.Turns.Queue), r.core.policy.MaxQueuedTurns+1)
+	require.Len(r.t, s.Transcript.index, len(s.Transcript.Messages))
+	for id := range s.Transcript.steps {
+		_, stored := s.Transcript.message(id)
+		require.True(r.t, stored || len(s.Turns.Queue) > 0, "steps of %s are kept for no message", id)
+	}
+}
+
+// audience is what sockets have been told: the feed's contract, as a machine.
+type audience struct {
+	pending    []string // accepted and not ended
+	known      map[string]bool
+	open       string
+	recovering string
+}
+
+func newAudience() *audience { return &audience{known: map[string]bool{}} }
+
+func (a *audience) hear(items []feed.Item) error {
+	for _, item := range items {
+		if err := a.take(item); err != nil {
+			return fmt.Errorf("%+v: %w", item, err)
+		}
+	}
+	return nil
+}
+
+func (a *audience) take(item feed.Item) error {
+	switch it := item.(type) {
+	case feed.Accepted:
+		if a.known[it.Request] {
+			return fmt.Errorf("accepted twice")
+		}
+		a.known[it.Request] = true
+		a.pending = append(a.pending, it.Request)
+	case feed.Opened:
+		if a.open != "" || !slices.Contains(a.pending, it.Request) {
+			return fmt.Errorf("opened while %q is open and %q are pending", a.open, a.pending)
+		}
+		a.open = it.Request
+	case feed.Closed:
+		if a.open != it.Request {
+			return fmt.Errorf("closed while %q is open", a.open)
+		}
+		a.open = ""
+	case feed.Ended:
+		i := slices.Index(a.pending, it.Request)
+		if i < 0 || a.open == it.Request {
+			return fmt.Errorf("ended while %q is open and %q are pending", a.open, a.pending)
+		}
+		a.pending = slices.Delete(a.pending, i, i+1)
+	case feed.Recovery:
+		a.recovering = ""
+		if it.On {
+			a.recovering = it.Request
+		}
+	case feed.Transcript, feed.Cleared:
+	case feed.Loaded, feed.Chunk, feed.View:
+		return fmt.Errorf("not expected from Project")
+	}
+	return nil
+}
+
+// load takes the picture of a new incarnation: who was pending is so still, or
+// has ended, and then is told how.
+func (a *audience) load(l feed.Loaded) error {
+	for _, request := range a.pending {
+		ended := slices.ContainsFunc(l.Recent, func(e feed.Ended) bool { return e.Request == request })
+		if ended == slices.Contains(l.Pending, request) {
+			return fmt.Errorf("request %q is neither pending nor ended, or both", request)
+		}
+	}
+	for _, request := range l.Pending {
+		a.known[request] = true
+	}
+	a.pending, a.open, a.recovering = slices.Clone(l.Pending), "", l.Recovering
+	return nil
+}
+
+// agrees compares what was told with what is.
+func (a *audience) agrees(s *State) error {
+	var pending []string
+	for _, t := range s.Turns.Queue {
+		pending = append(pending, t.Request)
+	}
+	told := slices.Sorted(slices.Values(a.pending))
+	switch is := slices.Sorted(slices.Values(pending)); {
+	case !slices.Equal(told, is):
+		return fmt.Errorf("sockets believe that %q are pending, and %q are", told, is)
+	case (a.open != "") != s.Stream.Open:
+		return fmt.Errorf("sockets believe that the open stream is %q, open is %v", a.open, s.Stream.Open)
+	case a.recovering != "" && !slices.Contains(pending, a.recovering):
+		return fmt.Errorf("sockets believe that %q recovers, and it is over", a.recovering)
+	}
+	return nil
+}
+
+// requireShown: what a step has stored of an answer is shown before its end is.
+func requireShown(t testing.TB, events []Event, items []feed.Item) {
+	t.Helper()
+	stored := false
+	for _, e := range events {
+		if e.GetMessagesPut() != nil {
+			stored = true
+		}
+		if e.GetTurnEnded() != nil && stored {
+			shown := slices.IndexFunc(items, func(i feed.Item) bool { _, ok := i.(feed.Transcript); return ok })
+			ended := slices.IndexFunc(items, func(i feed.Item) bool { _, ok := i.(feed.Ended); return ok })
+			require.True(t, shown >= 0 && shown < ended, "an end is told before its message: %v", items)
+		}
+	}
+}
+
+// picture is everything that matters in a state, for comparison.
+func picture(s *State) string {
+	return fmt.Sprintf("version %d\n", s.Version) + lasting(s) + passing(s)
+}
+
+// lasting is the part that streamed records have no say in: transcript, turns
+// and effects.
+func lasting(s *State) string {
+	var b strings.Builder
+	l, tr := s.Ledger, &s.Transcript
+	fmt.Fprintf(&b, "keys %q %v\nrecent %+v\nfailed %+v\n", l.Keys.order, l.Keys.turns, l.Recent, l.Failed)
+	if l.Failed != nil {
+		fmt.Fprintf(&b, "failed %+v\n", *l.Failed)
+	}
+	l.Keys, l.Recent, l.Failed = Keyring{}, nil, nil
+	fmt.Fprintf(&b, "ledger %+v\ncontext %s %s\n", l, tr.Body, tr.ClientTools)
+	for _, m := range tr.Messages {
+		fmt.Fprintf(&b, "message %d %s %s %s steps %s\n", tr.index[m.ID], m.ID, m.Role, m.JSON, tr.steps[m.ID])
+	}
+	fmt.Fprintf(&b, "last turn %d\n", s.Turns.Last)
+	for _, t := range s.Turns.Queue {
+		turn := *t
+		turn.MessageID = ""
+		fmt.Fprintf(&b, "turn %+v\n", turn)
+	}
+	fmt.Fprintf(&b, "steps %+v\noutbox %+v\n", s.Steps, s.Outbox)
+	fmt.Fprintf(&b, "recovery %d, %d crashes, %d failures\n", s.Recovery.Turn, s.Recovery.Crashes, s.Recovery.Failures)
+	work, waits := s.Outstanding()
+	fmt.Fprintf(&b, "due %+v waits %+v\n", work, waits)
+	return b.String()
+}
+
+// passing is the rest: the message in the making and what rests on it.
+func passing(s *State) string {
+	var b strings.Builder
+	st := s.Stream
+	if st.Open {
+		fmt.Fprintf(&b, "writing %s\n", st.Message().AppendJSON(nil))
+	}
+	st.fold = nil
+	fmt.Fprintf(&b, "stream %+v\nrecovery %+v\nedited %v\nsteps of %d\n", st, s.Recovery, s.Transcript.edited, len(s.Transcript.steps))
+	for _, t := range s.Turns.Queue {
+		fmt.Fprintf(&b, "turn %d writes %s\n", t.ID, t.MessageID)
+	}
+	return b.String()
+}
+
+// based is the state that the base of s gives.
+func based(s *State) *State {
+	b := &State{Version: s.Version - 1}
+	b.Apply(s.Base())
+	return b
+}

@@ -1,0 +1,237 @@
+package chat
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// TestTranscripts plays the files of testdata. To accept a changed transcript
+// run go test -rewrite, read the diff, and commit it only if you can explain it.
+//
+// Output of a command: its events as the journal numbers them, what sockets are
+// told (>), and what is outstanding after it (->).
+func TestTranscripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			p := &play{}
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				do, ok := commands[d.Cmd]
+				if !ok {
+					d.Fatalf(t, "no such command")
+				}
+				if p.rig == nil {
+					p.begin(t, Policy{})
+				}
+				p.rig.t = t
+				do(p, d)
+				return p.take()
+			})
+		})
+	}
+}
+
+// play is a rig whose steps are written down.
+type play struct {
+	*rig
+	out strings.Builder
+}
+
+func (p *play) begin(t *testing.T, policy Policy) {
+	p.rig = newRig(t, policy)
+	p.rig.told = func(events []Event, items []feed.Item) {
+		first := int(p.state().Version) - len(events) + 1
+		for i, e := range events {
+			fmt.Fprintf(&p.out, "%2d %s\n", first+i, describeEvent(e))
+		}
+		for _, item := range items {
+			fmt.Fprintf(&p.out, " > %s\n", describeItem(item))
+		}
+	}
+}
+
+func (p *play) take() string {
+	fmt.Fprintf(&p.out, "-> %s\n", describeOutstanding(p.state(), p.now))
+	out := p.out.String()
+	p.out.Reset()
+	return out
+}
+
+func (p *play) do(cmd Command) {
+	events, _, err := p.step(cmd)
+	switch {
+	case err != nil:
+		fmt.Fprintf(&p.out, "refused: %v\n", err)
+	case len(events) == 0:
+		p.out.WriteString("nothing\n")
+	}
+}
+
+// commands by name. Messages are written a line each, id and text; ids that
+// begin with a are the assistant's. An outcome is of what is due first, unless
+// its arguments (turn, step, attempt) say otherwise.
+var commands = map[string]func(*play, *datadriven.TestData){
+	"policy":      (*play).newAgent,
+	"submit":      (*play).submit,
+	"cancel":      func(p *play, d *datadriven.TestData) { p.do(Cancel{Request: word(d, 0)}) },
+	"clear":       func(p *play, d *datadriven.TestData) { p.do(Clear{Key: value(d, "key")}) },
+	"setmessages": func(p *play, d *datadriven.TestData) { p.do(SetMessages{Messages: p.messages(d.Input)}) },
+	"open":        (*play).open,
+	"say":         func(p *play, d *datadriven.TestData) { p.say(d.Input) },
+	"keep":        func(p *play, d *datadriven.TestData) { p.keep(chunks(d.Input)...) },
+	"reserve": func(p *play, d *datadriven.TestData) {
+		p.do(Reserve{Turn: number(d, "turn", 1), Attempt: uint32(number(d, "attempt", 1))})
+	},
+	"answered":    (*play).answered,
+	"erred":       (*play).erred,
+	"handler":     (*play).handler,
+	"delivered":   func(p *play, d *datadriven.TestData) { p.do(Delivered{ID: number(d, "id", p.delivery().ID)}) },
+	"undelivered": (*play).undelivered,
+	"timer":       (*play).timer,
+	"rest":        func(p *play, d *datadriven.TestData) { p.do(Rest{}) },
+	"crash":       (*play).crashes,
+	"activate":    func(p *play, d *datadriven.TestData) { p.crash(0) },
+	"rebase":      (*play).rebases,
+	"transcript":  (*play).transcript,
+	"prompt":      (*play).prompt,
+}
+
+func (p *play) newAgent(d *datadriven.TestData) {
+	t, _ := p.t.(*testing.T)
+	p.begin(t, Policy{
+		Handler: d.HasArg("handler"), Hook: d.HasArg("hook"), NoRecovery: d.HasArg("no-recovery"),
+		MaxCrashes: uint32(number(d, "crashes", 0)), MaxFailures: uint32(number(d, "failures", 0)),
+		MaxDeliveries: uint32(number(d, "deliveries", 0)), MaxQueuedTurns: int(number(d, "queue", 0)),
+	})
+}
+
+func (p *play) submit(d *datadriven.TestData) {
+	cmd := Submit{
+		Request: word(d, 0), Messages: p.messages(d.Input), Regenerate: d.HasArg("regenerate"), Programmatic: d.HasArg("programmatic"),
+		Ids: Ids{Request: "unused", Message: "a-" + word(d, 0)},
+	}
+	if body := value(d, "body"); body != "" {
+		cmd.Body = []byte(body)
+	}
+	p.do(cmd)
+}
+
+// messages reads a line each. An id alone is the stored message as it is.
+func (p *play) messages(input string) []uimessage.Message {
+	var list []uimessage.Message
+	for _, line := range lines(input) {
+		id, text, ok := strings.Cut(line, " ")
+		id, as, renamed := strings.Cut(id, "=")
+		switch {
+		case renamed: // new=stored: a copy under another id
+			m, _ := p.state().Transcript.Message(as)
+			m.ID = id
+			list = append(list, m)
+		case !ok:
+			m, _ := p.state().Transcript.Message(id)
+			list = append(list, m)
+		case strings.HasPrefix(id, "a"):
+			list = append(list, message(id, uimessage.Assistant, text))
+		default:
+			list = append(list, message(id, uimessage.User, text))
+		}
+	}
+	return list
+}
+
+func (p *play) open(d *datadriven.TestData) {
+	p.do(OpenStream{Turn: number(d, "turn", 1), Attempt: uint32(number(d, "attempt", 1))})
+}
+
+// chunks reads one a line: its type, id and text; or JSON.
+func chunks(input string) []uimessage.Chunk {
+	var list []uimessage.Chunk
+	for _, line := range lines(input) {
+		if c, err := uimessage.ParseChunk([]byte(line)); err == nil {
+			list = append(list, c)
+			continue
+		}
+		f := strings.SplitN(line+"  ", " ", 3)
+		c := uimessage.Chunk{Type: f[0], Delta: strings.TrimSuffix(f[2], "  ")}
+		if c.Type == "start" {
+			c.MessageID = f[1]
+		} else {
+			c.ID = f[1]
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (p *play) call(d *datadriven.TestData) CallModel {
+	e, _ := p.firstDue().(CallModel)
+	return CallModel{
+		Turn: number(d, "turn", e.Turn), Step: uint32(number(d, "step", uint64(e.Step))), Attempt: uint32(number(d, "attempt", uint64(e.Attempt))),
+	}
+}
+
+func (p *play) answered(d *datadriven.TestData) {
+	e := p.call(d)
+	p.do(StepAnswered{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(strconv.Quote(d.Input)), Reason: "stop", Model: "m"})
+}
+
+func (p *play) erred(d *datadriven.TestData) {
+	cmd := p.fail(p.call(d), d.HasArg("transient")).(StepErred)
+	cmd.RetryAfter = int64(number(d, "retry-after", 0))
+	p.do(cmd)
+}
+
+var results = map[string]HandlerResult{
+	"answered": Answered, "empty": Empty, "silent": Silent, "failed": Failed, "in-band": FailedInBand, "cut": CutShort,
+}
+
+func (p *play) handler(d *datadriven.TestData) {
+	e, _ := p.firstDue().(Handle)
+	result, ok := results[word(d, 0)]
+	require.True(p.t, ok, "no such result")
+	p.do(HandlerEnded{Turn: number(d, "turn", e.Turn), Attempt: uint32(number(d, "attempt", uint64(e.Attempt))), Result: result, Text: d.Input})
+}
+
+func (p *play) undelivered(d *datadriven.TestData) {
+	e := p.delivery()
+	p.do(DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: d.Input, Now: p.now})
+}
+
+// timer lets the time of the first wait come, or fires one by its key.
+func (p *play) timer(d *datadriven.TestData) {
+	if key := value(d, "key"); key != "" {
+		p.do(TimerFired{Key: key, Now: p.now})
+		return
+	}
+	p.wait()
+}
+
+func (p *play) crashes(d *datadriven.TestData) {
+	before := len(p.journal)
+	events := p.crash(int(number(d, "lose", 0)))
+	if n := before + len(events) - len(p.journal); n > 0 {
+		fmt.Fprintf(&p.out, "lost %d streamed records\n", n)
+	}
+}
+
+func (p *play) rebases(d *datadriven.TestData) {
+	if !p.state().CanRebase() {
+		p.out.WriteString("not now\n")
+		return
+	}
+	before := picture(p.state())
+	p.rebase()
+	require.Equal(p.t, before, picture(p.state()))
+	p.out.WriteString("the state is the same\n")
+}

@@ -1,0 +1,267 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
+
+// TestRoom plays the transcripts in testdata/room. Each directive feeds the room and
+// its sockets line by line, and prints what each socket's writer then takes, in
+// the order of the sockets' names. -rewrite accepts what comes out.
+//
+//	connect A [messages=(u1,a1)] [held]  a socket comes; held: the agent has not answered yet
+//	view A [messages=(…)]                the agent answers what A waits for
+//	probe A [p1] [messages=(…)] [held]   resume request; p1 is its probeId
+//	ack A [r1]                           acceptance of an offer
+//	send A r1 · refuse A r1 text         A submits r1 · the agent refuses it
+//	leave A                              the socket is gone
+//	pause A · go A                       A's writer stops taking · goes on
+//	lost                                 the incarnation ended by a fault
+//	accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded: feed items
+func TestRoom(t *testing.T) {
+	datadriven.Walk(t, "testdata/room", func(t *testing.T, path string) {
+		e := newRoomEnv(t, 100, 1<<20)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			e.t = t
+			if d.Cmd == "new" {
+				frames, bytes := 100, 1<<20
+				d.MaybeScanArgs(t, "frames", &frames)
+				d.MaybeScanArgs(t, "bytes", &bytes)
+				e = newRoomEnv(t, frames, bytes)
+				return ""
+			}
+			require.Equal(t, "run", d.Cmd)
+			for _, line := range strings.Split(d.Input, "\n") {
+				e.run(line)
+			}
+			return e.drain()
+		})
+	})
+}
+
+type roomEnv struct {
+	t      *testing.T
+	room   *room
+	seats  map[string]*seat
+	asks   map[string]*ask
+	paused map[string]bool
+	said   map[string]bool // goodbyes printed
+}
+
+func newRoomEnv(t *testing.T, frames, bytes int) *roomEnv {
+	return &roomEnv{
+		t:      t,
+		room:   newRoom(feed.Address{Class: "ChatAgent", Name: "room-1"}, limits{frames, bytes}, new(atomic.Uint64)),
+		seats:  map[string]*seat{},
+		asks:   map[string]*ask{},
+		paused: map[string]bool{},
+		said:   map[string]bool{},
+	}
+}
+
+// line is one command: words and named values.
+type line struct {
+	words []string
+	named map[string][]string
+}
+
+func (l line) word(i int) string {
+	if i < len(l.words) {
+		return l.words[i]
+	}
+	return ""
+}
+
+func (l line) value(k string) string { return strings.Join(l.named[k], ",") }
+
+func (l line) has(k string) bool { _, ok := l.named[k]; return ok || slices.Contains(l.words, k) }
+
+// messages of a transcript, written as their ids.
+func (l line) messages() []byte {
+	var list []string
+	for _, id := range l.named["messages"] {
+		list = append(list, fmt.Sprintf("{%q:%q}", "id", id))
+	}
+	return []byte("[" + strings.Join(list, ",") + "]")
+}
+
+func (e *roomEnv) run(text string) {
+	cmd, args, err := datadriven.ParseLine(text)
+	require.NoError(e.t, err)
+	l := line{named: map[string][]string{}}
+	for _, a := range args {
+		if len(a.Vals) == 0 && !strings.Contains(text, a.Key+"=") {
+			l.words = append(l.words, a.Key)
+		} else {
+			l.named[a.Key] = a.Vals
+		}
+	}
+	if item := feedItem(cmd, l); item != nil {
+		e.room.Put(item)
+		return
+	}
+	e.socket(cmd, l)
+}
+
+// socket is what a client, its socket or the handler does.
+func (e *roomEnv) socket(cmd string, l line) {
+	name := l.word(0)
+	s := e.seats[name]
+	switch cmd {
+	case "connect":
+		s = newSeat(name, name)
+		e.seats[name] = s
+		e.asks[name] = e.room.askConnect(s)
+		e.unlessHeld(name, l)
+	case "probe":
+		p := probe{id: l.word(1), given: l.word(1) != ""}
+		e.asks[name] = e.room.resume(s, p)
+		e.unlessHeld(name, l)
+	case "view":
+		e.room.Put(feed.View{Ask: e.asks[name].n, Messages: l.messages()})
+	case "settle":
+		e.room.settle(e.asks[name])
+	case "ack":
+		e.room.ack(s, l.word(1))
+	case "send":
+		e.room.sent(s, l.word(1))
+	case "refuse":
+		e.room.refused(s, l.word(1), l.word(2))
+	case "leave":
+		e.room.leave(s)
+	case "pause":
+		e.paused[name] = true
+	case "go":
+		delete(e.paused, name)
+	case "lost":
+		e.room.lost()
+	default:
+		e.t.Fatalf("unknown command %q", cmd)
+	}
+}
+
+func (e *roomEnv) unlessHeld(name string, l line) {
+	if a := e.asks[name]; a != nil && !l.has("held") {
+		e.room.Put(feed.View{Ask: a.n, Messages: l.messages()})
+	}
+}
+
+func feedItem(cmd string, l line) feed.Item {
+	switch cmd {
+	case "accepted":
+		return feed.Accepted{Request: l.word(0)}
+	case "opened":
+		return feed.Opened{Request: l.word(0), Continuation: l.has("continuation")}
+	case "chunk":
+		var seq uint64
+		fmt.Sscan(l.word(0), &seq)
+		return feed.Chunk{Seq: seq, Body: []byte(l.word(1))}
+	case "closed":
+		return feed.Closed{Request: l.word(0)}
+	case "transcript":
+		return feed.Transcript{Messages: l.messages(), Request: l.value("request"), By: l.value("by")}
+	case "ended":
+		return ended(l)
+	case "cleared":
+		return feed.Cleared{By: l.value("by")}
+	case "recovery":
+		return feed.Recovery{On: l.word(0) == "on", Request: l.word(1)}
+	case "loaded":
+		return loaded(l)
+	}
+	return nil
+}
+
+func ended(l line) feed.Ended {
+	return feed.Ended{
+		Request: l.word(0), Outcome: feed.Outcome(l.word(1)), Text: l.value("text"), InBand: l.has("inband"),
+		Continuation: l.has("continuation"), MessageIDs: l.named["ids"], Private: l.has("private"),
+	}
+}
+
+func loaded(l line) feed.Loaded {
+	it := feed.Loaded{Pending: l.named["pending"], Recovering: l.value("recovering")}
+	for _, r := range l.named["recent"] {
+		it.Recent = append(it.Recent, feed.Ended{Request: r, Outcome: feed.Completed})
+	}
+	if r := l.value("failed"); r != "" {
+		it.Failed = &feed.Ended{Request: r, Outcome: feed.Errored, Text: l.value("text")}
+		for i, body := range l.named["log"] {
+			it.FailedLog = append(it.FailedLog, feed.Chunk{Seq: uint64(i), Body: []byte(body)})
+		}
+	}
+	return it
+}
+
+// drain takes for every socket that is not paused what its writer would send.
+func (e *roomEnv) drain() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(e.seats)) {
+		if e.paused[name] {
+			continue
+		}
+		for {
+			batch, bye := e.room.take(e.seats[name], nil)
+			for _, o := range batch {
+				fmt.Fprintf(&b, "%s %s\n", name, brief(o))
+			}
+			if bye != nil && bye.code != 0 && !e.said[name] {
+				e.said[name] = true
+				fmt.Fprintf(&b, "%s closed %d %s\n", name, bye.code, bye.reason)
+			}
+			if len(batch) == 0 {
+				break
+			}
+		}
+	}
+	e.checkLog()
+	return b.String()
+}
+
+// brief prints a frame with its type, shortened, in front.
+func brief(o out) string {
+	frame := string(o.frame)
+	if o.replay {
+		frame = replayHead + frame[1:]
+	}
+	head, kind, _ := strings.Cut(frame, `"type":"`)
+	kind = strings.TrimSuffix(kind, `"}`)
+	kind = strings.TrimPrefix(strings.TrimPrefix(kind, "cf_agent_"), "use_chat_")
+	if kind == "mcp_servers" {
+		return kind
+	}
+	if head = strings.TrimSuffix(head, ","); head == "{" {
+		return kind
+	}
+	return kind + " " + head + "}"
+}
+
+// checkLog checks the invariants of the log.
+func (e *roomEnv) checkLog() {
+	l, busy := &e.room.log, 0
+	for _, s := range l.seats {
+		require.True(e.t, l.base <= s.pos && s.pos <= l.end(), "cursor inside the log")
+		if s.idle {
+			require.Equal(e.t, l.end(), s.pos, "an idle seat is at the end")
+			require.Zero(e.t, s.directFrames)
+			require.Zero(e.t, s.directBytes)
+			require.Equal(e.t, l.castFrames, s.castFrames)
+			require.Equal(e.t, l.castBytes, s.castBytes)
+		} else {
+			busy++
+		}
+	}
+	require.Equal(e.t, busy, l.busy)
+	if busy == 0 {
+		require.Empty(e.t, l.entries)
+	}
+}
