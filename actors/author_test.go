@@ -2,7 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -11,15 +10,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
 	"github.com/holdfast-dev/holdfast/actors/model"
-	"github.com/holdfast-dev/holdfast/actors/model/scripted"
-	"github.com/holdfast-dev/holdfast/persistence/memory"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
@@ -248,64 +244,6 @@ func TestAHandlerMustNotChatWithItsOwnAgent(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotUTF8IsReplaced(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		agent := handler(func(_ context.Context, turn *actors.Turn) error {
-			if err := turn.Stream.Text("a\xffb"); err != nil {
-				return err
-			}
-			return actors.Errorf("bad \xff")
-		})
-		h := actorstest.New(t, agent)
-		r := h.Agent(agent, "room")
-		require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
-		end := h.Await(r.Address(), ended("r1")).(feed.Ended)
-		require.Equal(t, "bad \uFFFD", end.Text)
-		require.Equal(t, "assistant: a\uFFFDb", conversation(t, r)[1])
-		goesOn(t, h, r)
-		_, err := h.Agent(agent, "room\xff").Chat(t.Context(), "hi")
-		var e *actors.Error
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, actors.BadRequest, e.Code)
-	})
-}
-
-func TestAWriteMaySplitACharacter(t *testing.T) {
-	const text = "naïve 世界 🦦 end"
-	agent := handler(func(_ context.Context, turn *actors.Turn) error {
-		for i := range len(text) {
-			if n, err := turn.Stream.Write([]byte{text[i]}); n != 1 || err != nil {
-				return fmt.Errorf("wrote %d: %w", n, err)
-			}
-		}
-		_, err := turn.Stream.Write([]byte("🦦"[:2])) // and then no more
-		return err
-	})
-	h := actorstest.New(t, agent)
-	r := h.Agent(agent, "room")
-	require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
-	h.Await(r.Address(), ended("r1"))
-	got := conversation(t, r)[1]
-	require.True(t, utf8.ValidString(got))
-	require.Equal(t, "assistant: "+text+"\uFFFD", got)
-}
-
-func TestAChunkThatClientsWouldFailOnIsRefused(t *testing.T) {
-	agent := handler(func(_ context.Context, turn *actors.Turn) error {
-		err := turn.Stream.Chunk(uimessage.Chunk{Type: "text-delta", ID: "never", Delta: "x"})
-		var e *uimessage.SequenceError
-		if !errors.As(err, &e) {
-			return fmt.Errorf("got %w", err)
-		}
-		return turn.Stream.Text("all the same")
-	})
-	h := actorstest.New(t, agent)
-	r := h.Agent(agent, "room")
-	require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
-	require.Equal(t, feed.Completed, h.Await(r.Address(), ended("r1")).(feed.Ended).Outcome)
-	require.Equal(t, "assistant: all the same", conversation(t, r)[1])
-}
-
 func TestWaysToEndAHandler(t *testing.T) {
 	for name, c := range map[string]struct {
 		f       func(*actors.Turn) error
@@ -340,40 +278,5 @@ func TestWaysToEndAHandler(t *testing.T) {
 	}
 }
 
-func TestAMistakeInAnAgentPanicsWithItsAndTheFieldsName(t *testing.T) {
-	ok := func(context.Context, *actors.Turn) error { return nil }
-	m := scripted.Sequence()
-	for text, agents := range map[string][]*actors.Agent{
-		`agent "": Name must match`:                {{OnChatMessage: ok}},
-		`agent "lower": Name must match`:           {{Name: "lower", OnChatMessage: ok}},
-		`agent "A/B": Name must match`:             {{Name: "A/B", OnChatMessage: ok}},
-		`agent "A": Model is missing`:              {{Name: "A"}},
-		`agent "A": OnChatMessage is set together`: {{Name: "A", OnChatMessage: ok, Model: m}},
-		`agent "A": Instructions needs Model`:      {{Name: "A", OnChatMessage: ok, Instructions: "x"}},
-		`agent "A": PassivateAfter is negative`:    {{Name: "A", OnChatMessage: ok, PassivateAfter: -1}},
-		`agent "A": HookTimeout is negative`:       {{Name: "A", OnChatMessage: ok, HookTimeout: -1}},
-		`agent "A": MaxOutputTokens is negative`:   {{Name: "A", Model: m, MaxOutputTokens: -1}},
-		`agent "A": MaxQueuedTurns is negative`:    {{Name: "A", OnChatMessage: ok, MaxQueuedTurns: -1}},
-		`agent "A": Recovery has a negative limit`: {{Name: "A", OnChatMessage: ok, Recovery: actors.Recovery{MaxCrashes: -1}}},
-		`agent "A": Name is registered twice`:      {{Name: "A", OnChatMessage: ok}, {Name: "A", OnChatMessage: ok}},
-		`RuntimeConfig.Agents is empty`:            {},
-		`RuntimeConfig.Agents has a nil agent`:     {nil},
-	} {
-		t.Run(text, func(t *testing.T) {
-			defer func() { require.Contains(t, fmt.Sprint(recover()), text) }()
-			actors.NewRuntime(actors.RuntimeConfig{Store: memory.Open(memory.Config{}), Agents: agents})
-		})
-	}
-}
-
-func TestAnAgentThatCannotBeAddressedIsRefused(t *testing.T) {
-	agent := echo()
-	h := actorstest.New(t, agent)
-	for name, code := range map[string]actors.Code{"": actors.BadRequest, strings.Repeat("x", 513): actors.BadRequest} {
-		_, err := h.Agent(agent, name).Chat(t.Context(), "hi")
-		var e *actors.Error
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, code, e.Code)
-	}
-	require.Panics(t, func() { h.Agent(echo(), "room") }, "of a class that is not registered")
-}
+// An answer must fit into the journal: one that did not would end its incarnation
+// again and again.
