@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -160,6 +161,7 @@ func TestAHookRunsUntilItHasSucceeded(t *testing.T) {
 		h := actorstest.New(t, agent)
 		r := h.Agent(agent, "room")
 		require.NoError(t, r.Submit(t.Context(), submit("r1", "a")))
+		synctest.Wait()
 		require.NoError(t, r.Submit(t.Context(), submit("r2", "b")))
 		pass(500 * time.Millisecond)
 		h.Crash()

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -13,9 +14,9 @@ import (
 type Turn struct {
 	// RequestID names the turn: the client's own id, or one made here.
 	RequestID string
-	// Messages is the conversation that the turn answers, as stored when it began:
-	// with its own question last and without those that wait behind it. A continued
-	// turn has its partial answer last instead.
+	// Messages is the stored conversation when the turn began, in the order in which
+	// it came: questions that wait for turns of their own are there, too. A continued
+	// turn has its partial answer last.
 	Messages []uimessage.Message
 	// Body holds the request's custom fields as one JSON object; nil if there are none.
 	Body json.RawMessage
@@ -67,7 +68,12 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
 		Continuation: t.Continues, Attempt: int(t.Attempt),
 	}
-	stored := s.PromptFor(t)
+	stored := slices.Clone(s.Transcript.Messages)
+	if t.Continues {
+		if i := slices.IndexFunc(stored, func(m chat.Message) bool { return m.ID == t.MessageID }); i >= 0 {
+			stored = append(slices.Delete(stored, i, i+1), s.Transcript.Messages[i])
+		}
+	}
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	return func(ctx context.Context) chat.Command {
@@ -96,10 +102,10 @@ func isInside(ctx context.Context, a feed.Address) bool {
 	return ok && at == a
 }
 
-func parseAll(entries []chat.Entry) []uimessage.Message {
-	messages := make([]uimessage.Message, 0, len(entries))
-	for _, e := range entries {
-		if m, err := uimessage.ParseMessage(e.JSON); err == nil {
+func parseAll(stored []chat.Message) []uimessage.Message {
+	messages := make([]uimessage.Message, 0, len(stored))
+	for _, s := range stored {
+		if m, err := uimessage.ParseMessage(s.JSON); err == nil {
 			messages = append(messages, m)
 		}
 	}
