@@ -35,6 +35,11 @@ type Agent struct {
 	// nothing tells the visitor that no answer was generated; see also
 	// Stream.Empty.
 	//
+	// A handler that ignores ctx does not hold up the next turn, but keeps its
+	// agent in memory and the node from a clean stop. A panic in it ends the turn
+	// with an error; one in a goroutine that it has started ends the process, as
+	// in every Go program. It must not Chat with its own agent: see Ref.Chat.
+	//
 	// After a crash the handler is run again, with turn.Continuation set if a
 	// part of the answer was already stored: then it extends that message.
 	OnChatMessage func(ctx context.Context, turn *Turn) error
@@ -42,7 +47,8 @@ type Agent struct {
 	// OnChatResponse is told of each turn that has run, after its end is durable.
 	// It runs at least once per turn, one at a time and in order per agent, also
 	// over restarts. An error has it tried again with a growing delay, up to 8
-	// times. It is cut off after HookTimeout.
+	// times. It is cut off after HookTimeout: if it ignores ctx it may still run
+	// beside its next attempt.
 	OnChatResponse func(ctx context.Context, self *Self, response ChatResponse) error
 	HookTimeout    time.Duration // default 1 min
 

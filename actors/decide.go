@@ -47,7 +47,7 @@ func (a *shell) ask(m ask) {
 }
 
 func (a *shell) obey(m ask) error {
-	if _, err := a.decide(m.cmd, m.by); err != nil {
+	if err := a.decide(m.cmd, m.by, a.guarded); err != nil {
 		return err
 	}
 	if m.items != nil {
@@ -101,10 +101,12 @@ func (a *shell) activate() {
 	a.told(events)
 }
 
-// step decides on a command of our own and sees to what follows.
-func (a *shell) step(cmd chat.Command, by string) {
+// step decides on a command of our own and sees to what follows. A panic there
+// ends the incarnation: what has led to it is still due, and must not be tried
+// again without an end.
+func (a *shell) step(cmd chat.Command) {
 	a.activate()
-	if _, err := a.decide(cmd, by); err != nil && !errors.Is(err, chat.ErrTurnOver) {
+	if err := a.decide(cmd, "", a.core.Step); err != nil && !errors.Is(err, chat.ErrTurnOver) {
 		a.log.Error("command refused", "command", cmd, "error", err)
 	}
 	a.settle()
@@ -112,16 +114,17 @@ func (a *shell) step(cmd chat.Command, by string) {
 
 // decide is the one way through the core: chunks first, so that the decision
 // sees all that was said; then the command; then what is told of it. The
-// stream's lock is held throughout, so that nothing is said in between.
-func (a *shell) decide(cmd chat.Command, by string) (events []chat.Event, err error) {
+// stream's lock is held throughout, so that nothing is said in between. core is
+// core.Step, or guarded for what comes from outside.
+func (a *shell) decide(cmd chat.Command, by string, core func(chat.Command) ([]chat.Event, error)) error {
 	if l := a.live; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		a.takeChunks(l)
 	}
-	events, err = a.guarded(cmd)
+	events, err := core(cmd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.enter(events, persistence.Durable)
 	for _, item := range a.core.State.Project(events, by) {
@@ -131,7 +134,7 @@ func (a *shell) decide(cmd chat.Command, by string) (events []chat.Event, err er
 	if l := a.live; l != nil && (!a.core.State.Stream.Open || a.core.State.Stream.Turn != l.turn) {
 		a.endStream(l)
 	}
-	return events, nil
+	return nil
 }
 
 // endStream lets nothing more into l. l.mu is held.
@@ -213,5 +216,5 @@ func (a *shell) ended(m ended) {
 		r.cancel(context.Canceled)
 		delete(a.running, m.key)
 	}
-	a.step(m.outcome, "")
+	a.step(m.outcome)
 }

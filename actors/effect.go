@@ -140,7 +140,7 @@ func (a *shell) timerFired(m timerFired) {
 	_, waits := a.core.State.Outstanding()
 	for _, w := range waits {
 		if w.Until <= now {
-			a.step(chat.TimerFired{Key: w.Key, Now: now}, "")
+			a.step(chat.TimerFired{Key: w.Key, Now: now})
 		}
 	}
 	a.settle()

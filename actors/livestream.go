@@ -16,6 +16,9 @@ const (
 	// aheadBytes and aheadTime bound how far clients may be ahead of the disk.
 	aheadBytes = 64 << 10
 	aheadTime  = 200 * time.Millisecond
+	// maxAnswer bounds the message that a turn writes, in bytes of JSON: it has to
+	// fit into one record of the journal, with room for what a recovery adds.
+	maxAnswer = 8 << 20
 	// reserveAhead positions before the reserved end more are asked for.
 	reserveAhead = 1024
 )
@@ -41,6 +44,7 @@ type livestream struct {
 	urgent bool   // the actor has been asked to append
 	asked  bool   // the actor has been asked for positions
 	over   bool
+	size   int // of the message so far, about
 
 	written int64         // bytes packed since the stream began
 	stored  int64         // of which durable
@@ -55,11 +59,16 @@ type span struct {
 	since time.Time // when the oldest of them was packed
 }
 
-func newLivestream(m openStream, out *outflow, guard *uimessage.Guard, next, limit uint64) *livestream {
-	return &livestream{
-		turn: m.turn, attempt: m.attempt, out: out, guard: guard,
-		first: next, next: next, limit: limit, moved: make(chan struct{}),
+// newLivestream makes the stream of an attempt that writes base, or goes on with it.
+func newLivestream(m openStream, out *outflow, base uimessage.Message, continues bool, st *chat.Stream) *livestream {
+	l := &livestream{
+		turn: m.turn, attempt: m.attempt, out: out, guard: uimessage.NewGuard(base, continues),
+		first: st.Next, next: st.Next, limit: st.Reserved, moved: make(chan struct{}),
 	}
+	if continues {
+		l.size = len(base.AppendJSON(nil))
+	}
+	return l
 }
 
 // push lets c out. It waits while clients are too far ahead of the disk. An
@@ -77,7 +86,9 @@ func (l *livestream) push(ctx context.Context, c *uimessage.Chunk) error {
 		if werr := l.wait(ctx); werr != nil {
 			return werr
 		}
-		l.admit(&chunks[i])
+		if aerr := l.admit(&chunks[i]); aerr != nil {
+			return aerr
+		}
 	}
 	return err
 }
@@ -116,9 +127,19 @@ func (l *livestream) tooFarAhead() bool {
 	return false
 }
 
+// errTooLong refuses what would make the message too large.
+var errTooLong = Errorf("The answer is too long: at most %d MiB can be stored.", maxAnswer>>20)
+
 // admit numbers, packs and sends c.
-func (l *livestream) admit(c *uimessage.Chunk) {
+func (l *livestream) admit(c *uimessage.Chunk) error {
 	body := c.AppendJSON(make([]byte, 0, 64+len(c.Delta)))
+	size := max(len(c.Delta), len(body)-len(c.Type)-len(c.ID)-len(c.ToolCallID)-frameOfDelta)
+	if l.size+size > maxAnswer {
+		return errTooLong
+	}
+	if !c.Transient {
+		l.size += size
+	}
 	if l.packer.Empty() {
 		l.first, l.since = l.next, time.Now()
 	}
@@ -140,7 +161,12 @@ func (l *livestream) admit(c *uimessage.Chunk) {
 		l.asked = true
 		l.reserve()
 	}
+	return nil
 }
+
+// frameOfDelta is what a delta's JSON has besides its fields' values, of which
+// the message keeps the text alone.
+const frameOfDelta = len(`{"type":"","id":"","delta":""}`)
 
 // packed is what the actor takes along into the journal.
 type packed struct {

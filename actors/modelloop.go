@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,6 +46,10 @@ func erred(e chat.CallModel, err error) chat.StepErred {
 	out := chat.StepErred{
 		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: string(model.CauseOf(err)), Public: generalFailure,
 		Text: valid(err.Error()), Transient: model.CauseOf(err) == model.Transient, Now: nowMS(), Ids: newIDs(),
+	}
+	var v *visible
+	if errors.As(err, &v) {
+		out.Public = valid(v.Error())
 	}
 	var me *model.Error
 	if errors.As(err, &me) {
@@ -186,7 +191,7 @@ func (m *modelStep) answered(e chat.CallModel, name string) chat.Command {
 	for id := range m.open { // a block that its model has left without an end
 		m.end(id, nil)
 	}
-	content, err := json.Marshal(m.content)
+	content, err := encode(m.content)
 	if err != nil {
 		return erred(e, err)
 	}
@@ -206,4 +211,15 @@ func metadata(md model.Metadata) json.RawMessage {
 		return nil // not JSON: not for clients; the step record has it
 	}
 	return data
+}
+
+// encode is json.Marshal without the escapes of HTML, which would make six bytes of one.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -46,6 +46,9 @@ func (r *Ref) chat(ctx context.Context, request, text string) (ChatResponse, err
 	}
 	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
 	s := chat.Submit{Request: request, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
+	if err := fits(s.Messages); err != nil {
+		return ChatResponse{}, err
+	}
 	end := make(chan ChatResponse, 1)
 	if err := r.ask(ctx, ask{cmd: s, watch: end}); err != nil {
 		return ChatResponse{}, err
@@ -95,6 +98,9 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
 	}
+	if err := fits(s.Messages); err != nil {
+		return err
+	}
 	return r.ask(ctx, ask{cmd: chat.Submit{
 		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
@@ -122,6 +128,9 @@ func (r *Ref) Clear(ctx context.Context, by, key string) error {
 // SetMessages inserts or replaces messages by id and removes none. All sockets
 // but by are shown the list as it was given. Durable on return.
 func (r *Ref) SetMessages(ctx context.Context, by string, messages []uimessage.Message) error {
+	if err := fits(messages); err != nil {
+		return err
+	}
 	list := make([][]byte, len(messages))
 	for i, m := range messages {
 		list[i] = m.AppendJSON(nil)
@@ -130,6 +139,24 @@ func (r *Ref) SetMessages(ctx context.Context, by string, messages []uimessage.M
 	return r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(*chat.State) []feed.Item {
 		return []feed.Item{feed.Transcript{Messages: shown, By: by}}
 	}})
+}
+
+// maxMessages bounds the messages of one command, in bytes: what is new in them
+// goes into one record of the journal.
+const maxMessages = 12 << 20
+
+func fits(messages []uimessage.Message) error {
+	size := 0
+	for _, m := range messages {
+		size += len(m.Metadata)
+		for _, p := range m.Parts {
+			size += len(p.Text) + len(p.Input) + len(p.RawInput) + len(p.Output) + len(p.Data) + len(p.URL)
+		}
+	}
+	if size > maxMessages {
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("messages have %d bytes; the limit is %d", size, maxMessages)}
+	}
+	return nil
 }
 
 func (r *Ref) ask(ctx context.Context, m ask) error {

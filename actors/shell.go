@@ -196,7 +196,7 @@ func (a *shell) receive(m any) {
 		a.store()
 	case reserveMore:
 		if l := a.live; l != nil {
-			a.step(chat.Reserve{Turn: l.turn, Attempt: l.attempt}, "")
+			a.step(chat.Reserve{Turn: l.turn, Attempt: l.attempt})
 		}
 	case timerFired:
 		a.timerFired(m)

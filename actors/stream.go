@@ -52,8 +52,9 @@ func newStream(a *shell, turn uint64, attempt uint32, request string) *Stream {
 // Chunk writes one UI-message chunk of any kind (see package uimessage). A first
 // chunk that is no start gets one before it. A chunk that clients would fail on
 // (a delta whose part was never started, an output of an unknown call) is refused
-// with an error that names it, and the turn goes on. A chunk of type error ends
-// the turn with that text.
+// with an error that names it, and the turn goes on; so is one that lacks a field
+// or has one that is no JSON. The whole message may have 8 MiB. A chunk of type
+// error ends the turn with that text.
 func (s *Stream) Chunk(c uimessage.Chunk) error { return s.chunks(c) }
 
 // chunks writes all of cs, up to the first that is refused.
@@ -73,6 +74,13 @@ func (s *Stream) write(c *uimessage.Chunk) error {
 	if s.over {
 		return ErrTurnOver
 	}
+	// These go into the journal as they are; all else as JSON, which is UTF-8.
+	c.Delta, c.ID, c.ToolCallID = valid(c.Delta), valid(c.ID), valid(c.ToolCallID)
+	if !plainDelta(c) {
+		if _, err := uimessage.ParseChunk(c.AppendJSON(nil)); err != nil {
+			return err
+		}
+	}
 	switch c.Type {
 	case "error":
 		s.failed, s.inBand = true, valid(c.ErrorText)
@@ -84,12 +92,15 @@ func (s *Stream) write(c *uimessage.Chunk) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	// These go into the journal as they are; all else as JSON, which is UTF-8.
-	c.Delta, c.ID, c.ToolCallID = valid(c.Delta), valid(c.ID), valid(c.ToolCallID)
 	if err := s.live.push(s.ctx, c); err != nil && !errors.Is(err, uimessage.ErrInBand) {
 		return err
 	}
 	return nil
+}
+
+// plainDelta reports whether nothing can be wrong with c itself.
+func plainDelta(c *uimessage.Chunk) bool {
+	return (c.Type == "text-delta" || c.Type == "reasoning-delta") && c.ID != "" && c.ProviderMetadata == nil && c.Extra == nil
 }
 
 // valid replaces what is not UTF-8: the journal takes nothing else.

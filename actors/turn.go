@@ -49,7 +49,7 @@ func (a *shell) openStream(m openStream) {
 		m.reply(l, nil)
 		return
 	}
-	if _, err := a.decide(chat.OpenStream{Turn: m.turn, Attempt: m.attempt}, ""); err != nil {
+	if err := a.decide(chat.OpenStream{Turn: m.turn, Attempt: m.attempt}, "", a.core.Step); err != nil {
 		m.reply(nil, ErrTurnOver)
 		return
 	}
@@ -58,7 +58,7 @@ func (a *shell) openStream(m openStream) {
 		m.reply(nil, ErrTurnOver)
 		return
 	}
-	a.live = newLivestream(m, a.out, uimessage.NewGuard(st.Message(), t.Continues), st.Next, st.Reserved)
+	a.live = newLivestream(m, a.out, st.Message(), t.Continues, st)
 	a.live.flush = func() { a.tell(flushStream{}) }
 	a.live.reserve = func() { a.tell(reserveMore{}) }
 	a.rt.grid.join(a, a.live)

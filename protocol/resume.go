@@ -72,8 +72,9 @@ func (r *room) greet(s *seat, it feed.View) {
 	switch {
 	case streaming:
 		r.offer(s, probe{})
-	case r.recovering: // its request is pending, too: a probe will hear of it
+	case r.recovering: // says more than that its request is pending, which it is
 		r.direct(s, recoveringFrame(true, r.retrying))
+		s.parked = len(r.pending) > 0
 	case len(r.pending) > 0:
 		r.park(s, probe{})
 	}

@@ -144,8 +144,10 @@ func ask(t *testing.T, conn *websocket.Conn) {
 // wait reads until a frame has text, or the socket closes.
 func wait(t *testing.T, conn *websocket.Conn, text string) error {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	for {
-		_, data, err := conn.Read(t.Context())
+		_, data, err := conn.Read(ctx)
 		if err != nil || text != "" && strings.Contains(string(data), text) {
 			return err
 		}

@@ -33,7 +33,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // echo answers with what it was told.
 func echo() *actors.Agent {
 	return &actors.Agent{Name: "Echo", OnChatMessage: func(_ context.Context, turn *actors.Turn) error {
-		said := turn.Messages[len(turn.Messages)-1]
+		said := turn.Question[len(turn.Question)-1]
 		return turn.Stream.Text("you said " + said.Parts[0].Text)
 	}}
 }

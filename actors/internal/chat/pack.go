@@ -17,6 +17,7 @@ var deltaType = map[pb.DeltaKind]string{
 // one entry, which costs a third of the bytes and one fold for all.
 type Packer struct {
 	runs  []*ChunkRun
+	text  []byte // of the last run, while it grows
 	count uint64
 	bytes int
 }
@@ -26,6 +27,7 @@ func (p *Packer) Add(c *uimessage.Chunk, body []byte) {
 	p.count++
 	kind, id, text := plainDelta(c)
 	if kind == pb.DeltaKind_DELTA_KIND_UNSPECIFIED {
+		p.seal()
 		p.runs = append(p.runs, &ChunkRun{Body: body})
 		p.bytes += len(body)
 		return
@@ -33,18 +35,29 @@ func (p *Packer) Add(c *uimessage.Chunk, body []byte) {
 	p.bytes += len(text) + 2
 	if n := len(p.runs); n > 0 {
 		if last := p.runs[n-1]; last.Kind == kind && last.PartId == id {
-			last.Text += text
+			p.text = append(p.text, text...)
 			last.Lengths = append(last.Lengths, uint32(len(text)))
 			return
 		}
 	}
-	p.runs = append(p.runs, &ChunkRun{Kind: kind, PartId: id, Text: text, Lengths: []uint32{uint32(len(text))}})
+	p.seal()
+	p.text = append(p.text, text...)
+	p.runs = append(p.runs, &ChunkRun{Kind: kind, PartId: id, Lengths: []uint32{uint32(len(text))}})
+}
+
+// seal gives the last run its text.
+func (p *Packer) seal() {
+	if len(p.text) > 0 {
+		p.runs[len(p.runs)-1].Text = string(p.text)
+		p.text = p.text[:0]
+	}
 }
 
 // Take empties the packer.
 func (p *Packer) Take() (runs []*ChunkRun, count uint64) {
+	p.seal()
 	runs, count = p.runs, p.count
-	*p = Packer{}
+	*p = Packer{text: p.text}
 	return runs, count
 }
 

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -60,11 +59,7 @@ func (st *Stream) written() (*pb.StoredMessage, bool) {
 }
 
 func stored(m uimessage.Message) *pb.StoredMessage {
-	data, err := json.Marshal(m)
-	if err != nil {
-		panic(fmt.Sprintf("chat: message %s: %v", m.ID, err)) // it was parsed or folded: it can be encoded
-	}
-	return &pb.StoredMessage{Id: m.ID, Role: string(m.Role), Json: data}
+	return &pb.StoredMessage{Id: m.ID, Role: string(m.Role), Json: m.AppendJSON(nil)}
 }
 
 func (c *Core) decideOpenStream(cmd OpenStream) ([]Event, error) {
