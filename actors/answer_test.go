@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,6 +99,24 @@ func TestNobodyIsToldBeforeItIsStored(t *testing.T) {
 		release()
 		require.NoError(t, <-accepted)
 		h.Await(r.Address(), ended("r1"))
+	})
+}
+
+func TestNothingRunsBeforeItsRequestIsStored(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f faults
+		ran := make(chan struct{}, 1)
+		h, r := open(t, &f, &actors.Agent{Name: "Echo", OnChatMessage: func(context.Context, *actors.Turn) error {
+			ran <- struct{}{}
+			return nil
+		}})
+		release := f.hold()
+		go func() { _ = r.Submit(t.Context(), submit("r1", "hi")) }()
+		pass(time.Minute)
+		require.Empty(t, ran)
+		release()
+		h.Await(r.Address(), ended("r1"))
+		require.Len(t, ran, 1)
 	})
 }
 

@@ -135,6 +135,33 @@ func TestAConflictEndsTheIncarnationAndTheTurnGoesOn(t *testing.T) {
 	})
 }
 
+// What is in the mailbox of an incarnation that ends is answered all the same.
+func TestEverybodyIsAnsweredWhenAnIncarnationEnds(t *testing.T) {
+	var f faults
+	_, r := open(t, &f, echo())
+	var n atomic.Int64
+	f.set(func(persistence.Append) memory.Fault {
+		if n.Add(1)%3 == 0 {
+			return memory.Fault{Outcome: memory.Conflict}
+		}
+		return memory.Fault{}
+	})
+	var all sync.WaitGroup
+	for sender := range 16 {
+		all.Go(func() {
+			for i := range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				err := r.SetMessages(ctx, "", submit(fmt.Sprint(sender), fmt.Sprint(i)).Messages)
+				if errors.Is(err, context.DeadlineExceeded) {
+					t.Error("no answer")
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestASecondNodeThatWritesIsAConflictAndNeverAFork(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		agent := echo()

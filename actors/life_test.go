@@ -106,22 +106,17 @@ func TestPassivationAfterNoTimeAtAll(t *testing.T) {
 	h := actorstest.New(t, agent)
 	r := h.Agent(agent, "room")
 	var all sync.WaitGroup
-	for sender := range 4 {
+	for sender := range 8 {
 		all.Go(func() {
-			for i := range 100 {
-				if err := r.Submit(t.Context(), submit(fmt.Sprintf("r%d-%d", sender, i), "hi")); err != nil {
-					var e *actors.Error
-					if !errors.As(err, &e) || e.Code != actors.Busy {
-						t.Error(err)
-					}
-				}
-				if _, err := r.Transcript(t.Context()); err != nil {
+			for i := range 300 {
+				if err := r.SetMessages(t.Context(), "", submit(fmt.Sprint(sender), fmt.Sprint(i)).Messages); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
+	require.Len(t, conversation(t, r), 8)
 	require.Zero(t, h.Lost(r.Address()), "there never were two incarnations")
 }
 
