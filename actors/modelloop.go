@@ -154,9 +154,10 @@ func (m *modelStep) chunk(part model.Part) (c uimessage.Chunk, ok bool) {
 		m.content = append(m.content, model.Content{Kind: model.FileContent, MediaType: p.MediaType, Data: p.Data})
 		url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 		return uimessage.Chunk{Type: "file", MediaType: p.MediaType, URL: url}, true
-	default:
-		return uimessage.Chunk{}, false
+	case model.ToolInputStart, model.ToolInputDelta, model.ToolCall: // no tool was offered
+	case model.FinishPart: // told by answered
 	}
+	return uimessage.Chunk{}, false
 }
 
 func (m *modelStep) start(id string, c model.Content) {

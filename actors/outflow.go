@@ -117,6 +117,7 @@ func sizeOf(item feed.Item) int {
 		return len(item.Messages)
 	case feed.Chunk:
 		return len(item.Body)
+	case feed.Loaded, feed.Accepted, feed.Opened, feed.Closed, feed.Ended, feed.Cleared, feed.Recovery:
 	}
 	return 0
 }

@@ -26,6 +26,7 @@ func prompt(entries []chat.Entry, continues bool, m model.Model) []model.Message
 			if c := contents(e.JSON); len(c) > 0 {
 				out = append(out, model.Message{Role: model.User, Content: c})
 			}
+		case uimessage.System: // instructions are the author's, not the transcript's
 		}
 	}
 	if n := len(out); continues && n > 0 && out[n-1].Role != model.User {

@@ -31,7 +31,7 @@ func collapse(got, in string) string {
 	}
 	want, _ := json.Marshal(in)
 	var std string
-	json.Unmarshal(want, &std)
+	_ = json.Unmarshal(want, &std) // it comes from Marshal
 	if got == std {
 		return strings.ToValidUTF8(in, "\ufffd")
 	}

@@ -36,13 +36,13 @@ func benchmarkLoopback(b *testing.B, sockets int) {
 			require.NoError(b, err)
 			greeting = append(greeting, buf[:k]...)
 		}
-		wg.Go(func() { io.Copy(io.Discard, conn) })
+		wg.Go(func() { _, _ = io.Copy(io.Discard, conn) })
 		defer conn.Close()
 	}
 	sink := n.h.Room(roomOne)
 	c := feed.Chunk{Body: []byte(`{"type":"text-delta","id":"t1","delta":" twenty bytes of text"}`)}
 	var before, after syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	b.ReportAllocs()
 	for b.Loop() {
 		if c.Seq%20000 == 0 {
@@ -52,7 +52,7 @@ func benchmarkLoopback(b *testing.B, sockets int) {
 		c.Seq++
 	}
 	require.NoError(b, n.h.Close(context.Background()))
-	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
 	cpu := (after.Utime.Nano() + after.Stime.Nano()) - (before.Utime.Nano() + before.Stime.Nano())
 	b.ReportMetric(float64(cpu)/float64(c.Seq)/float64(sockets), "cpu-ns/frame")
 	wg.Wait()

@@ -210,6 +210,7 @@ func (r *room) remember(e feed.Ended) {
 		r.failed = f
 	case feed.Completed, feed.Aborted:
 		r.failed = nil
+	case feed.Skipped, feed.Recovering: // say nothing about the conversation
 	}
 }
 

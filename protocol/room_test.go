@@ -163,7 +163,7 @@ func feedItem(cmd string, l line) feed.Item {
 		return feed.Opened{Request: l.word(0), Continuation: l.has("continuation")}
 	case "chunk":
 		var seq uint64
-		fmt.Sscan(l.word(0), &seq)
+		_, _ = fmt.Sscan(l.word(0), &seq) // nothing: 0
 		return feed.Chunk{Seq: seq, Body: []byte(l.word(1))}
 	case "closed":
 		return feed.Closed{Request: l.word(0)}

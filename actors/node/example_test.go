@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	ctx := context.Background()
 	config := node.Config{Agents: []*actors.Agent{assistant}, Data: folder, Log: quiet}
 
@@ -51,7 +51,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer n.Stop(ctx)
+	defer func() { _ = n.Stop(ctx) }()
 	room := n.Agent(assistant, "room-1")
 	if _, err := room.Chat(ctx, "Still there?"); err != nil {
 		log.Fatal(err)
@@ -97,13 +97,13 @@ func Example_onChatMessage() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	ctx := context.Background()
 	n, err := node.Start(ctx, node.Config{Agents: []*actors.Agent{weather}, Data: folder, Log: quiet})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer n.Stop(ctx)
+	defer func() { _ = n.Stop(ctx) }()
 
 	answer, err := n.Agent(weather, "room-1").Chat(ctx, "Porto")
 	if err != nil {

@@ -182,7 +182,8 @@ func soundOrRefused(t *testing.T, path string) bool {
 		return false
 	}
 	defer func() { require.NoError(t, s.Close()) }()
-	for range s.Check(t.Context()) {
+	for fault := range s.Check(t.Context()) {
+		require.Error(t, fault)
 		return false
 	}
 	for i := range 60 {

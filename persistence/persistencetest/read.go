@@ -71,7 +71,8 @@ var readTests = []test{
 		}
 		s.fill("a", many, 1)
 		n := 0
-		for range seq {
+		for _, err := range seq {
+			require.NoError(t, err)
 			n++
 		}
 		require.Equal(t, many+1, n, "a second run of the iterator is a new read")

@@ -42,5 +42,5 @@ func lay(base, over json.RawMessage, deep bool) json.RawMessage {
 			list[i].raw = m.raw
 		}
 	}
-	return list.appendJSON(nil)
+	return list.json()
 }

@@ -40,8 +40,8 @@ func (m members) rest() map[string]json.RawMessage {
 	return out
 }
 
-func (m members) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
+func (m members) json() []byte {
+	dst := []byte{'{'}
 	for i := range m {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -60,7 +60,7 @@ func dropOpenAI(raw json.RawMessage) json.RawMessage {
 				continue
 			}
 			if ok {
-				provider.raw = rest.appendJSON(nil)
+				provider.raw = rest.json()
 			}
 		}
 		kept = append(kept, provider)
@@ -68,7 +68,7 @@ func dropOpenAI(raw json.RawMessage) json.RawMessage {
 	if len(kept) == 0 {
 		return nil
 	}
-	return kept.appendJSON(nil)
+	return kept.json()
 }
 
 func dropMembers(raw json.RawMessage, names ...string) (rest members, ok bool) {
@@ -118,7 +118,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 				list[i].raw = cutStrings(list[i].raw)
 			}
 		}
-		return list.appendJSON(nil)
+		return list.json()
 	}
 	return raw
 }

@@ -117,7 +117,7 @@ func TestARequestThatTheClientLeftIsRecordedAsCut(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	resp, err := http.Get(s.URL + "/requests") //nolint:noctx // a test
+	resp, err := http.Get(s.URL + "/requests")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,6 +119,7 @@ func blocks(m model.Message) (role string, out []object, err error) {
 					return "", nil, err
 				}
 				out = append(out, b)
+			default: // nothing else is a user's
 			}
 		}
 	default:
@@ -157,6 +158,7 @@ func assistantBlocks(contents []model.Content) []object {
 			}
 		case model.ToolCallContent:
 			out = append(out, object{"type": "tool_use", "id": c.CallID, "name": c.Tool, "input": json.RawMessage(content.ToolInput(c))})
+		default: // nothing else is an assistant's that the API takes back
 		}
 	}
 	return withoutBlank(out)

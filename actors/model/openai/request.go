@@ -115,6 +115,7 @@ func userParts(m model.Message) ([]object, error) {
 				return nil, err
 			}
 			parts = append(parts, filePart(c))
+		default: // nothing else is a user's
 		}
 	}
 	return parts, nil

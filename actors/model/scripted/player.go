@@ -53,9 +53,9 @@ func (p *player) step(s Step) error {
 		return p.hold(s)
 	case Fail:
 		return s.Err
-	default:
-		panic(fmt.Sprintf("scripted: a step of type %T", s))
+	case Finish: // play's
 	}
+	panic(fmt.Sprintf("scripted: a step of type %T", s))
 }
 
 func (p *player) text(s Text) error {

@@ -185,7 +185,10 @@ func TestAGateLetsOnePieceThroughAtATime(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for p := range m.Stream(t.Context(), model.Request{}) {
+			for p, err := range m.Stream(t.Context(), model.Request{}) {
+				if err != nil {
+					t.Error(err)
+				}
 				if d, ok := p.(model.TextDelta); ok {
 					said.WriteString(d.Text)
 				}

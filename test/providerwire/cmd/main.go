@@ -27,7 +27,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(s.URL)
+	fmt.Fprintln(os.Stdout, s.URL)
 	<-ctx.Done()
 	s.Close() //nolint:errcheck // the process ends
 }

@@ -131,6 +131,7 @@ func appendUser(out []wireMessage, m model.Message) ([]wireMessage, error) {
 				return nil, err
 			}
 			parts = append(parts, w)
+		default: // nothing else is a user's
 		}
 	}
 	switch {
@@ -165,6 +166,7 @@ func appendAssistant(out []wireMessage, m model.Message) []wireMessage {
 				ID: c.CallID, Type: "function", Extra: c.Metadata[metadataKey],
 				Function: wireFunction{Name: c.Tool, Arguments: content.ToolInput(c)},
 			})
+		default: // nothing else is an assistant's that the protocol takes back
 		}
 		previous = c.Kind
 	}
