@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -31,7 +32,7 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	ctx := context.Background()
-	config := node.Config{Agents: []*actors.Agent{assistant}, Data: folder, Log: quiet}
+	config := node.Config{Agents: []*actors.Agent{assistant}, Data: folder, Log: slog.New(slog.DiscardHandler)}
 
 	n, err := node.Start(ctx, config)
 	if err != nil {
@@ -77,7 +78,7 @@ func Example_onChatMessage() {
 	weather := &actors.Agent{
 		Name: "Weather",
 		OnChatMessage: func(ctx context.Context, turn *actors.Turn) error {
-			city := text(turn.Messages[len(turn.Messages)-1])
+			city := text(turn.Question...)
 			if city == "" {
 				return actors.Errorf("Which city?") // the visitor reads this; other errors are logged
 			}
@@ -99,7 +100,7 @@ func Example_onChatMessage() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	ctx := context.Background()
-	n, err := node.Start(ctx, node.Config{Agents: []*actors.Agent{weather}, Data: folder, Log: quiet})
+	n, err := node.Start(ctx, node.Config{Agents: []*actors.Agent{weather}, Data: folder, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -121,11 +122,13 @@ func Example_onChatMessage() {
 	// text It is warm in Porto.
 }
 
-func text(m uimessage.Message) string {
+func text(messages ...uimessage.Message) string {
 	var text string
-	for _, p := range m.Parts {
-		if p.Type == uimessage.TextPart {
-			text += p.Text
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type == uimessage.TextPart {
+				text += p.Text
+			}
 		}
 	}
 	return text
