@@ -56,8 +56,8 @@ type Node struct {
 // mistake in an agent is, nothing is left open.
 //
 // ctx bounds the start only: if it ends before Start returns, its cause is the
-// error. A journal that is being opened is opened to the end first; that takes
-// some seconds per GiB.
+// error. A journal that is being opened is opened to the end first, which takes
+// about a second per GiB, or what the disk needs to read it.
 func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
