@@ -57,6 +57,7 @@ func runGuardCases(t *testing.T, guard func() *Guard, cases []guardCase) {
 	}
 }
 
+// C08: a provider gives no message id; what is streamed and what is stored have the same all the same.
 func TestGuardOfANewMessage(t *testing.T) {
 	guard := func() *Guard { return NewGuard(Message{ID: "m1"}, false) }
 	runGuardCases(t, guard, []guardCase{

@@ -26,6 +26,7 @@ test("Stop in the tab that asked ends the turn and keeps what was said", async (
   await stopped(chat, target);
 });
 
+// C09: a stream that was resumed can still be stopped, and the provider notices.
 test("Stop works after a reload", async ({ openChat, target }) => {
   const chat = await openChat();
   await chat.begin(target.say.endless);
