@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // The frames that a node sends, encoded by hand: keys in alphabetical order, as
@@ -28,7 +29,7 @@ func (o *object) key(k string) {
 
 func (o *object) text(k, v string) {
 	o.key(k)
-	o.b = appendString(o.b, v)
+	o.b = uimessage.AppendString(o.b, v)
 }
 
 // optional writes v unless it is empty.
@@ -59,7 +60,7 @@ func (o *object) list(k string, v []string) {
 	sep := byte('[')
 	for _, s := range v {
 		o.b = append(o.b, sep)
-		o.b = appendString(o.b, s)
+		o.b = uimessage.AppendString(o.b, s)
 		sep = ','
 	}
 	o.b = append(o.b, ']')

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // stream is the open stream of a room: its chunks as the frames that went out
@@ -32,7 +33,7 @@ func newStream(request string, continuation bool) *stream {
 		s.between = append(s.between, `"continuation":true,`...)
 	}
 	s.between = append(s.between, `"done":false,"id":`...)
-	s.between = appendString(s.between, request)
+	s.between = uimessage.AppendString(s.between, request)
 	s.between = append(s.between, `,"seq":`...)
 	return s
 }
@@ -45,7 +46,7 @@ func (s *stream) push(c feed.Chunk) []byte {
 	}
 	start := len(s.arena)
 	b := append(s.arena, frameHead...)
-	b = appendEscaped(b, c.Body)
+	b = uimessage.AppendEscaped(b, c.Body)
 	b = append(b, s.between...)
 	b = strconv.AppendUint(b, c.Seq, 10)
 	b = append(b, frameTail...)

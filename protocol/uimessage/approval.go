@@ -19,7 +19,7 @@ var approvalField = field[Part]{
 
 func (a *Approval) append(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
-	dst = appendString(dst, a.ID)
+	dst = AppendString(dst, a.ID)
 	if a.Approved != nil {
 		dst = append(dst, `,"approved":`...)
 		if *a.Approved {
@@ -30,7 +30,7 @@ func (a *Approval) append(dst []byte) []byte {
 	}
 	if a.Reason != "" {
 		dst = append(dst, `,"reason":`...)
-		dst = appendString(dst, a.Reason)
+		dst = AppendString(dst, a.Reason)
 	}
 	return append(appendExtra(dst, a.Extra), '}')
 }
@@ -85,7 +85,7 @@ func requested(c *Chunk) *Approval {
 		}
 	}
 	if c.Reason != "" {
-		put(requestReason, appendString(nil, c.Reason))
+		put(requestReason, AppendString(nil, c.Reason))
 	}
 	return a
 }

@@ -90,9 +90,9 @@ func appendDelta(dst []byte, typ, idKey, id, deltaKey, delta string) []byte {
 	dst = append(dst, typ...)
 	dst = append(dst, '"')
 	dst = append(dst, idKey...)
-	dst = appendString(dst, id)
+	dst = AppendString(dst, id)
 	dst = append(dst, deltaKey...)
-	dst = appendString(dst, delta)
+	dst = AppendString(dst, delta)
 	return append(dst, '}')
 }
 

@@ -86,7 +86,7 @@ func TestStringsAreAlwaysValidJSON(t *testing.T) {
 		"bad\xffbyte\xe2\x82":     "\"bad\uFFFDbyte\uFFFD\uFFFD\"",
 		"\uFFFD":                  "\"\uFFFD\"",
 	} {
-		if got := string(appendString(nil, in)); got != want || !json.Valid([]byte(got)) {
+		if got := string(AppendString(nil, in)); got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%q\n got %s\nwant %s", in, got, want)
 		}
 	}

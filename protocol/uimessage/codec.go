@@ -32,7 +32,7 @@ func text[T any](name string, at func(*T) *string) field[T] {
 	return field[T]{
 		name: name, key: `,"` + name + `":`,
 		has: func(v *T) bool { return *at(v) != "" },
-		put: func(dst []byte, v *T) []byte { return appendString(dst, *at(v)) },
+		put: func(dst []byte, v *T) []byte { return AppendString(dst, *at(v)) },
 		set: func(v *T, raw json.RawMessage) string {
 			if !unquote(raw, at(v)) {
 				return "must be a string"
@@ -118,7 +118,7 @@ func decode[T any](fields []field[T], obj members, v *T) (extra map[string]json.
 // encode appends {"type":typ, the fields of v, the extra fields by name}.
 func encode[T any](dst []byte, typ string, fields []field[T], v *T, extra map[string]json.RawMessage) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = appendString(dst, typ)
+	dst = AppendString(dst, typ)
 	for i := range fields {
 		f := &fields[i]
 		if f.required || f.has(v) {
@@ -135,7 +135,7 @@ func appendExtra(dst []byte, extra map[string]json.RawMessage) []byte {
 	}
 	for _, k := range slices.Sorted(maps.Keys(extra)) {
 		dst = append(dst, ',')
-		dst = appendString(dst, k)
+		dst = AppendString(dst, k)
 		dst = append(dst, ':')
 		dst = append(dst, extra[k]...)
 	}

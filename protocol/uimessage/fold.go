@@ -179,7 +179,7 @@ func (s *slot) part() Part {
 		p.Text = s.buf.String()
 	default:
 		raw := s.buf.String()
-		p.RawInput = appendString(nil, raw)
+		p.RawInput = AppendString(nil, raw)
 		p.Input = p.RawInput
 		if p.InputEncoding != "text" {
 			p.Input = completeJSON(raw)

@@ -56,7 +56,7 @@ func admitFinish(_ *Guard, c *Chunk) (drop bool, err error) {
 	if c.FinishReason == "" {
 		return false, nil
 	}
-	reason := append(appendString([]byte(`{"finishReason":`), c.FinishReason), '}')
+	reason := append(AppendString([]byte(`{"finishReason":`), c.FinishReason), '}')
 	c.FinishReason = ""
 	c.MessageMetadata = merge(json.RawMessage(reason), c.MessageMetadata)
 	return false, nil

@@ -129,9 +129,9 @@ func parseParts(raw json.RawMessage) ([]Part, *InvalidError) {
 // then Extra by name. Equal messages give equal bytes.
 func (m Message) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
-	dst = appendString(dst, m.ID)
+	dst = AppendString(dst, m.ID)
 	dst = append(dst, `,"role":`...)
-	dst = appendString(dst, string(m.Role))
+	dst = AppendString(dst, string(m.Role))
 	dst = append(dst, `,"parts":[`...)
 	for i := range m.Parts {
 		if i > 0 {

@@ -46,7 +46,7 @@ func (m members) json() []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, m[i].name)
+		dst = AppendString(dst, m[i].name)
 		dst = append(dst, ':')
 		dst = append(dst, m[i].raw...)
 	}

@@ -98,7 +98,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 			return raw
 		}
 		runes := []rune(s)[:maxProviderString-utf8.RuneCountInString(cutMark)]
-		return appendString(nil, string(runes)+cutMark)
+		return AppendString(nil, string(runes)+cutMark)
 	case '[':
 		list, ok := elements(raw)
 		if !ok {

@@ -1,4 +1,4 @@
-package protocol
+package uimessage
 
 import (
 	"encoding/json"
@@ -14,9 +14,9 @@ func FuzzEscape(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := appendString(nil, s)
+		got := AppendString(nil, s)
 		require.True(t, utf8.Valid(got))
-		require.Equal(t, got, append(appendEscaped([]byte(`"`), []byte(s)), '"'))
+		require.Equal(t, got, append(AppendEscaped([]byte(`"`), []byte(s)), '"'))
 		var back string
 		require.NoError(t, json.Unmarshal(got, &back))
 		require.Equal(t, strings.ToValidUTF8(s, "\ufffd"), collapse(back, s))
@@ -42,6 +42,6 @@ func BenchmarkEscape(b *testing.B) {
 	body := []byte(`{"type":"text-delta","id":"t1","delta":" twenty bytes of text"}`)
 	buf := make([]byte, 0, 256)
 	for b.Loop() {
-		buf = appendEscaped(buf[:0], body)
+		buf = AppendEscaped(buf[:0], body)
 	}
 }
