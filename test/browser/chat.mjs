@@ -73,7 +73,7 @@ export class Chat {
   /** The conversation in the node, in the same form. */
   async stored() {
     const messages = await (await fetch(`${this.target.base}/agents/${this.target.agent}/${this.room}/get-messages`)).json();
-    return messages.map(({ role, parts }) => ({ role, text: plain(parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ")) }));
+    return messages.map(({ role, parts }) => ({ role, text: plain(texts(parts).join(" ")) }));
   }
 
   /** The screen shows what is stored, and goes on showing it after a reload. */
@@ -90,6 +90,18 @@ export class Chat {
   endings() {
     return this.frames.filter((frame) => frame.type === "cf_agent_use_chat_response" && frame.done && frame.outcome !== "recovering");
   }
+}
+
+/** The texts of a message; those with only the mark of a step between them are one that was cut off and went on. */
+function texts(parts) {
+  const found = [];
+  let last;
+  for (const part of parts.filter((part) => part.type !== "step-start")) {
+    if (part.type === "text" && last === "text") found[found.length - 1] += part.text;
+    else if (part.type === "text") found.push(part.text);
+    last = part.type;
+  }
+  return found;
 }
 
 function parse(payload) {

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { Again, Alert } from "./icons";
 import { Message, type MessageStatus } from "./Message";
+import { joinedMessages } from "./parts/joined";
 import { hasUnfinishedText, isVisible } from "./parts/visible";
 import type { Phase, Turn } from "./turn";
 
@@ -14,7 +15,8 @@ const WAITING_WORDS: Record<Phase, string> = {
 };
 
 export function Messages({ turn }: { turn: Turn }) {
-  const last = turn.messages.at(-1);
+  const messages = joinedMessages(turn.messages, turn.phase !== "idle");
+  const last = messages.at(-1);
   const answering = last?.role === "assistant";
   // After a failure "Try again" does the same.
   const canRegenerate = turn.phase === "idle" && turn.connection === "connected" && !turn.error;
@@ -23,7 +25,7 @@ export function Messages({ turn }: { turn: Turn }) {
     <>
       <h1 className="sr-only">Conversation</h1>
       <ol className="messages" role="list" data-testid="messages">
-        {turn.messages.map((message) => {
+        {messages.map((message) => {
           const isLast = message === last;
           return (
             <Message

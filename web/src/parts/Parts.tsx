@@ -1,5 +1,6 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import { FilePart } from "./FilePart";
+import { joinedTexts } from "./joined";
 import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
 import { Sources } from "./Sources";
@@ -15,11 +16,11 @@ interface PartsProps {
 
 export function Parts({ message, streaming, onApprove }: PartsProps) {
   const sources = message.parts.filter((part) => part.type === "source-url" || part.type === "source-document");
-  const lastShown = message.parts.findLastIndex((part) => part.type !== "step-start");
+  const parts = joinedTexts(message.parts);
   return (
     <>
-      {message.parts.map((part, index) => (
-        <OnePart key={index} part={part} role={message.role} live={streaming && index === lastShown} onApprove={onApprove} />
+      {parts.map((part, index) => (
+        <OnePart key={index} part={part} role={message.role} live={streaming && index === parts.length - 1} onApprove={onApprove} />
       ))}
       {sources.length > 0 && <Sources sources={sources} />}
     </>

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
+import { joinedTexts } from "./joined";
 
 /** The words of a message, without reasoning and tools. */
 export function plainText(message: UIMessage): string {
-  return message.parts.flatMap((part) => (part.type === "text" && part.text ? [part.text] : [])).join("\n\n");
+  return joinedTexts(message.parts).flatMap((part) => (part.type === "text" && part.text ? [part.text] : [])).join("\n\n");
 }
