@@ -36,7 +36,7 @@ func (a *shell) flush(now bool) {
 	}
 	a.flying, a.again = len(a.tail), false
 	a.batch.N++
-	a.sealedDue = a.due()
+	a.sealedDue, a.sealedWake = a.due(), persistence.Wake(a.core.State.WakeAt())
 	a.append()
 }
 
@@ -60,8 +60,7 @@ func (a *shell) append() {
 		records[i] = persistence.Record{Class: e.class, Data: data}
 	}
 	req := persistence.Append{
-		Stream: a.slot.stream, Expected: a.durable, Batch: batch, Records: records,
-		Wake: persistence.Wake(a.core.State.WakeAt()),
+		Stream: a.slot.stream, Expected: a.durable, Batch: batch, Records: records, Wake: a.sealedWake,
 	}
 	a.rt.cfg.Store.Append(req, func(err error) { a.tell(appended{batch, err}) })
 }

@@ -90,6 +90,30 @@ func TestAnAppendThatComesThroughLateIsRecognisedAsOurs(t *testing.T) {
 	})
 }
 
+// What is sent again is the same append, whatever was decided meanwhile: a wake
+// from later would leave a turn that a crash cuts off asleep.
+func TestWhatIsSentAgainIsTheSameAppend(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f faults
+		agent := echo()
+		_, r := open(t, &f, agent)
+		gate := make(chan struct{})
+		f.once(turnAccepted, memory.Fault{Outcome: memory.Lost, Hold: gate})
+		asked, cancelled := make(chan error, 1), make(chan error, 1)
+		go func() { asked <- r.Submit(t.Context(), submit("r1", "hi")) }()
+		synctest.Wait()
+		go func() { cancelled <- r.AbortRequest(t.Context(), "r1") }()
+		synctest.Wait() // decided, and nothing is due any more
+		close(gate)
+		require.NoError(t, <-asked)
+		require.NoError(t, <-cancelled)
+		sent := f.seen
+		require.Equal(t, persistence.Now, sent[0].Wake)
+		require.Equal(t, sent[0], sent[1])
+		require.Equal(t, persistence.Never, sent[2].Wake)
+	})
+}
+
 // answersTwice is a store that breaks the contract.
 type answersTwice struct{ persistence.Store }
 

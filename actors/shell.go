@@ -44,17 +44,18 @@ type shell struct {
 	fault     bool  // phase gone: not in peace
 	calls     int   // of lastCall so far
 
-	durable   uint64
-	based     uint64 // number of the journal's base record when it was loaded
-	covered   uint64 // number of the last record that a base or snapshot has in it
-	wiped     bool   // a clear is in the journal, and what it has wiped may still be
-	tail      []entry
-	bytes     int // of tail
-	flying    int
-	again     bool // the append under way has been sent before
-	batch     persistence.Batch
-	sealedDue map[string]bool // effects due as of the append under way
-	storedDue map[string]bool // effects due as of the last one that is stored
+	durable    uint64
+	based      uint64 // number of the journal's base record when it was loaded
+	covered    uint64 // number of the last record that a base or snapshot has in it
+	wiped      bool   // a clear is in the journal, and what it has wiped may still be
+	tail       []entry
+	bytes      int // of tail
+	flying     int
+	again      bool // the append under way has been sent before
+	batch      persistence.Batch
+	sealedDue  map[string]bool  // effects due as of the append under way
+	sealedWake persistence.Wake // when the agent has work as of it
+	storedDue  map[string]bool  // effects due as of the last one that is stored
 
 	running map[string]*running
 	timer   *time.Timer // for the earliest wait
