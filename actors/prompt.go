@@ -29,10 +29,8 @@ func prompt(entries []chat.Entry, continues bool, m model.Model) []model.Message
 		case uimessage.System: // instructions are the author's, not the transcript's
 		}
 	}
-	if n := len(out); continues && n > 0 && out[n-1].Role != model.User {
-		if p, ok := m.(model.Prefiller); !ok || !p.Prefill() {
-			out = append(out, model.Message{Role: model.User, Content: []model.Content{{Kind: model.TextContent, Text: goOnText}}})
-		}
+	if n := len(out); continues && n > 0 && out[n-1].Role != model.User && !model.Prefills(m) {
+		out = append(out, model.Message{Role: model.User, Content: []model.Content{{Kind: model.TextContent, Text: goOnText}}})
 	}
 	return out
 }

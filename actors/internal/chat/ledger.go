@@ -19,7 +19,6 @@ type Ledger struct {
 	Incarnation uint64 // the newest one that had work
 	Rested      bool   // that one has said goodbye
 	Generation  uint64 // raised by each clear
-	Deleted     bool
 
 	Keys   Keyring
 	Recent []Ended // oldest first; survives a clear

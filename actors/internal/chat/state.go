@@ -67,7 +67,7 @@ func (s *State) Apply(e Event) {
 	case *pb.Event_Cleared:
 		s.applyCleared(e.Cleared)
 	case *pb.Event_AgentDeleted:
-		s.Ledger.Deleted = true
+		// The stream itself is deleted next: nothing is decided any more.
 	case *pb.Event_MessagesPut:
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
