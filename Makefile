@@ -40,7 +40,6 @@ generate: ## generate the Go code of proto/, which is committed
 
 ##@ Prove
 
-test: export FUZZTIME = 10s
 test: ## the whole suite; first installs what `make setup-check` names
 	@MAKE=$(MAKE) tools/test.sh
 
@@ -69,7 +68,7 @@ check-generated: ## generated code and go.mod are what their sources make
 check-web: setup ## the committed page is what its sources build to
 	web/check-dist.sh
 
-fuzz: ## each fuzz target for FUZZTIME (30s)
+fuzz: ## look for new findings, each target for FUZZTIME (30s); what was found runs with test-go
 	tools/fuzz.sh $(FUZZTIME)
 
 bench: ## benchmarks that match BENCH (all)

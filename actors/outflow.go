@@ -114,10 +114,14 @@ func sizeOf(item feed.Item) int {
 	case feed.Transcript:
 		return len(item.Messages)
 	case feed.View:
-		return len(item.Messages)
+		return len(item.Messages) + len(item.State)
 	case feed.Chunk:
 		return len(item.Body)
-	case feed.Loaded, feed.Accepted, feed.Opened, feed.Closed, feed.Ended, feed.Cleared, feed.Recovery:
+	case feed.State:
+		return len(item.JSON)
+	case feed.Cast:
+		return len(item.Data)
+	case feed.Loaded, feed.Accepted, feed.Opened, feed.Closed, feed.Ended, feed.Cleared, feed.Recovery, feed.Closing:
 	}
 	return 0
 }

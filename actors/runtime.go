@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -154,8 +155,10 @@ func (rt *Runtime) slot(a feed.Address) (*slot, error) {
 		return nil, &Error{Code: UnknownAgent, Message: fmt.Sprintf("agent class %q is not known here", a.Class)}
 	case a.Name == "" || len(a.Name) > maxName:
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name has %d bytes; 1 to %d are allowed", len(a.Name), maxName)}
-	case !utf8.ValidString(a.Name):
-		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q is not UTF-8", a.Name)}
+	case a.Parent == "" && strings.Contains(a.Name, "/"):
+		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q has a slash: write %%2F, as clients do", a.Name)}
+	case !utf8.ValidString(a.Name) || strings.ContainsRune(a.Name, 0):
+		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q is not UTF-8, or has a NUL", a.Name)}
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -164,14 +167,11 @@ func (rt *Runtime) slot(a feed.Address) (*slot, error) {
 	}
 	s := rt.slots[a]
 	if s == nil {
-		s = &slot{rt: rt, addr: a, class: class, stream: streamName(a)}
+		s = &slot{rt: rt, addr: a, class: class, stream: a.Path()}
 		rt.slots[a] = s
 	}
 	return s, nil
 }
-
-// streamName is the journal's name of an agent: its class, which has no slash, and its name.
-func streamName(a feed.Address) string { return a.Class + "/" + a.Name }
 
 // passivated forgets the slot of an agent that has left memory, if nobody uses
 // it, and has the waker look when the agent's next work is due, if it has any.

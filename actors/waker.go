@@ -70,7 +70,7 @@ func (w *waker) wakeDue(pace <-chan time.Time) time.Duration {
 		if wait := time.Until(time.UnixMilli(int64(info.Wake))); wait > 0 {
 			return min(again, wait)
 		}
-		addr, ok := addressOf(info.Stream)
+		addr, ok := feed.ParsePath(info.Stream)
 		if !ok {
 			continue
 		}
@@ -88,13 +88,4 @@ func (w *waker) wakeDue(pace <-chan time.Time) time.Duration {
 		}
 	}
 	return again
-}
-
-func addressOf(stream string) (feed.Address, bool) {
-	for i := range stream {
-		if stream[i] == '/' {
-			return feed.Address{Class: stream[:i], Name: stream[i+1:]}, true
-		}
-	}
-	return feed.Address{}, false
 }

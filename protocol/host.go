@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -17,6 +19,23 @@ import (
 type Host interface {
 	// Class returns the registered class whose kebab name is segment.
 	Class(segment string) (class string, ok bool)
+
+	// Chats reports whether agents of that class are chat agents. The frames and
+	// paths of the chat protocol mean nothing to others.
+	Chats(class string) bool
+
+	// Connect makes an agent acquainted with a socket that has been accepted,
+	// before anything is sent to it. r is the upgrade request; its body is not
+	// used. An error closes the socket with the code of an *Error.
+	Connect(ctx context.Context, a feed.Address, s feed.Socket, r *http.Request) (Peer, error)
+
+	// Enter asks parent's gate whether r may reach its sub-agent child. An error
+	// refuses the request.
+	Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error
+
+	// Serve answers a plain request that is none of the protocol's; false: it is
+	// nobody's, and nothing was written. rest is what follows the agent's path.
+	Serve(w http.ResponseWriter, r *http.Request, a feed.Address, rest string) bool
 
 	// View wakes the agent if need be and puts a feed.View{Ask: ask} into its
 	// feed, behind everything that was decided before.
@@ -39,4 +58,48 @@ type Host interface {
 	// SetMessages inserts or replaces messages by id; it removes none. by is
 	// excluded from the broadcast.
 	SetMessages(ctx context.Context, a feed.Address, by string, messages []uimessage.Message) error
+
+	// Message returns one stored message as JSON, whole even where the transcript
+	// has a compacted one. NotFound if there is none of that id.
+	Message(ctx context.Context, a feed.Address, id string) ([]byte, error)
+
+	// Await returns when the turn of a request has ended, following it through
+	// recoveries. NotFound if the agent does not know the request (any more).
+	Await(ctx context.Context, a feed.Address, request string) (Outcome, error)
+}
+
+// Outcome is the end of a turn.
+type Outcome struct {
+	Status  feed.Outcome
+	Text    string          // readable text of an error
+	Message json.RawMessage // the answer; nil if there is none
+}
+
+// A Peer is what an agent makes of one of its sockets. SetState and Call may be
+// called concurrently with everything; Opened, Message and Closed come in this
+// order, one at a time, and run author's code: they may take their time, which
+// holds up nothing of the protocol.
+type Peer interface {
+	// Terms are asked once, before the connect sequence.
+	Terms() feed.Terms
+
+	// Opened: the connect sequence is on its way.
+	Opened(ctx context.Context)
+
+	// Message is a frame that is none of the protocol's.
+	Message(ctx context.Context, data []byte, binary bool)
+
+	// Closed is the last call. code is 1006 if the socket just broke.
+	Closed(code int, reason string)
+
+	// SetState replaces the agent's state; durable on return. The text of an
+	// *Error is told to this socket alone.
+	SetState(ctx context.Context, state json.RawMessage) error
+
+	// Call runs a method of the author's. send passes on what a streaming method
+	// says before its end; it fails when the socket is gone. result is nil if the
+	// method returns nothing. The text of an *Error is told to the caller.
+	// ctx ends when the node stops, and for a streaming method also with the
+	// socket: a call that was read is carried out, even if its page is closed.
+	Call(ctx context.Context, method string, args []json.RawMessage, send func(json.RawMessage) error) (result json.RawMessage, err error)
 }

@@ -104,6 +104,41 @@ func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string,
 	return nil
 }
 
+func (s *scriptedHost) Chats(string) bool { return true }
+
+func (s *scriptedHost) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
+	return quiet{}, nil
+}
+
+func (s *scriptedHost) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
+	return nil
+}
+
+func (s *scriptedHost) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool {
+	return false
+}
+
+func (s *scriptedHost) Message(context.Context, feed.Address, string) ([]byte, error) {
+	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+}
+
+func (s *scriptedHost) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
+	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+}
+
+// quiet is a peer that says nothing.
+type quiet struct{}
+
+func (quiet) Terms() feed.Terms                               { return feed.Terms{} }
+func (quiet) Opened(context.Context)                          {}
+func (quiet) Message(context.Context, []byte, bool)           {}
+func (quiet) Closed(int, string)                              {}
+func (quiet) SetState(context.Context, json.RawMessage) error { return nil }
+
+func (quiet) Call(context.Context, string, []json.RawMessage, func(json.RawMessage) error) (json.RawMessage, error) {
+	return nil, nil
+}
+
 // node is a handler behind a real server.
 type node struct {
 	*scriptedHost

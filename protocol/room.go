@@ -88,6 +88,7 @@ func (r *room) Put(item feed.Item) {
 		r.cast(entry{frame: recoveringFrame(it.On, it.Request)})
 	case feed.View:
 		r.view(it)
+	case feed.State, feed.Cast, feed.Closing: // nobody puts them yet
 	}
 }
 

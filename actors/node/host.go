@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/protocol"
@@ -38,6 +40,41 @@ func (h *host) agent(a feed.Address) (*actors.Ref, error) {
 		return nil, &protocol.Error{Code: protocol.NotFound, Message: "no such agent class"}
 	}
 	return h.runtime.Agent(class, a.Name), nil
+}
+
+func (h *host) Chats(string) bool { return true }
+
+func (h *host) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
+	return peer{}, nil
+}
+
+func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
+	return &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+}
+
+func (h *host) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool { return false }
+
+func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
+	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+}
+
+func (h *host) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
+	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+}
+
+// peer is a socket whose agent takes no notice of it.
+type peer struct{}
+
+func (peer) Terms() feed.Terms                     { return feed.Terms{} }
+func (peer) Opened(context.Context)                {}
+func (peer) Message(context.Context, []byte, bool) {}
+func (peer) Closed(int, string)                    {}
+func (peer) SetState(context.Context, json.RawMessage) error {
+	return &protocol.Error{Code: protocol.Invalid, Message: "State update rejected"}
+}
+
+func (peer) Call(_ context.Context, method string, _ []json.RawMessage, _ func(json.RawMessage) error) (json.RawMessage, error) {
+	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Method " + method + " does not exist"}
 }
 
 func (h *host) View(ctx context.Context, a feed.Address, ask uint64) error {

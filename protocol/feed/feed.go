@@ -14,11 +14,6 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
-// An Address names an agent: the class it was registered under and its name.
-type Address struct{ Class, Name string }
-
-func (a Address) String() string { return a.Class + "/" + a.Name }
-
 // A Sink takes the items of one agent. Put is called by one goroutine at a
 // time, in order, and must not block or call back into the agent.
 type Sink interface{ Put(Item) }
@@ -74,6 +69,7 @@ type (
 		Messages []byte // JSON array of UI messages
 		Request  string // excludes the socket that sent this request, if any
 		By       string // excludes this socket, if any
+		Private  bool   // instead: only for the socket that sent Request
 	}
 
 	// Ended: a turn is over; exactly one for each Accepted. It is the last item of its request.
@@ -96,11 +92,31 @@ type (
 		Request string
 	}
 
-	// View answers Host.View: the transcript as of this place in the feed.
+	// View answers Host.View: the transcript and the state as of this place in the feed.
 	View struct {
 		Ask      uint64
-		Messages []byte // JSON array of UI messages
+		Messages []byte // JSON array of UI messages; nil: the agent is no chat agent
 		Wiped    bool   // empty because it was cleared, not because it is new
+		State    []byte // JSON of the author's state; nil: there is none
+	}
+
+	// State: the author's state has changed.
+	State struct {
+		JSON []byte
+		By   string // excludes this socket, if any
+	}
+
+	// Cast is a frame of the author's own for all sockets but some.
+	Cast struct {
+		Data   []byte
+		Binary bool
+		Except []string // sockets
+	}
+
+	// Closing: all sockets are closed, after what is due to them.
+	Closing struct {
+		Code   int
+		Reason string
 	}
 )
 
@@ -114,12 +130,19 @@ func (Ended) item()      {}
 func (Cleared) item()    {}
 func (Recovery) item()   {}
 func (View) item()       {}
+func (State) item()      {}
+func (Cast) item()       {}
+func (Closing) item()    {}
 
 // A Submit is a chat request that has been parsed and checked at the edge.
 type Submit struct {
+	// Fingerprint, if any, tells requests of one id apart: the id is then a caller's
+	// idempotency key, and another request under it is refused.
+	Fingerprint []byte
 	Request     string // chosen by the client
 	Messages    []uimessage.Message
 	Regenerate  bool
+	Append      bool            // Messages are added to the conversation, instead of being the client's whole list
 	Body        json.RawMessage // custom fields as one object; nil if there are none
 	ClientTools json.RawMessage // array; nil if absent
 }

@@ -484,8 +484,10 @@ type Event struct {
 	//	*Event_Cleared
 	//	*Event_AgentDeleted
 	//	*Event_Deactivated
+	//	*Event_TurnsReset
 	//	*Event_MessagesPut
 	//	*Event_MessagesRemoved
+	//	*Event_MessagesMerged
 	//	*Event_TurnAccepted
 	//	*Event_TurnStarted
 	//	*Event_TurnEnded
@@ -504,6 +506,10 @@ type Event struct {
 	//	*Event_DeliveryFailed
 	//	*Event_DeliveryDropped
 	//	*Event_DeliveryStarted
+	//	*Event_StateSet
+	//	*Event_SubAgentRegistered
+	//	*Event_SubAgentRemoving
+	//	*Event_SubAgentRemoved
 	//	*Event_Base
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -592,6 +598,15 @@ func (x *Event) GetDeactivated() *Deactivated {
 	return nil
 }
 
+func (x *Event) GetTurnsReset() *TurnsReset {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_TurnsReset); ok {
+			return x.TurnsReset
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetMessagesPut() *MessagesPut {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_MessagesPut); ok {
@@ -605,6 +620,15 @@ func (x *Event) GetMessagesRemoved() *MessagesRemoved {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_MessagesRemoved); ok {
 			return x.MessagesRemoved
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetMessagesMerged() *MessagesMerged {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_MessagesMerged); ok {
+			return x.MessagesMerged
 		}
 	}
 	return nil
@@ -772,6 +796,42 @@ func (x *Event) GetDeliveryStarted() *DeliveryStarted {
 	return nil
 }
 
+func (x *Event) GetStateSet() *StateSet {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_StateSet); ok {
+			return x.StateSet
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSubAgentRegistered() *SubAgentRegistered {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_SubAgentRegistered); ok {
+			return x.SubAgentRegistered
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSubAgentRemoving() *SubAgentRemoving {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_SubAgentRemoving); ok {
+			return x.SubAgentRemoving
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSubAgentRemoved() *SubAgentRemoved {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_SubAgentRemoved); ok {
+			return x.SubAgentRemoved
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetBase() *Base {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_Base); ok {
@@ -805,12 +865,20 @@ type Event_Deactivated struct {
 	Deactivated *Deactivated `protobuf:"bytes,5,opt,name=deactivated,proto3,oneof"`
 }
 
+type Event_TurnsReset struct {
+	TurnsReset *TurnsReset `protobuf:"bytes,6,opt,name=turns_reset,json=turnsReset,proto3,oneof"`
+}
+
 type Event_MessagesPut struct {
 	MessagesPut *MessagesPut `protobuf:"bytes,20,opt,name=messages_put,json=messagesPut,proto3,oneof"`
 }
 
 type Event_MessagesRemoved struct {
 	MessagesRemoved *MessagesRemoved `protobuf:"bytes,21,opt,name=messages_removed,json=messagesRemoved,proto3,oneof"`
+}
+
+type Event_MessagesMerged struct {
+	MessagesMerged *MessagesMerged `protobuf:"bytes,22,opt,name=messages_merged,json=messagesMerged,proto3,oneof"`
 }
 
 type Event_TurnAccepted struct {
@@ -885,6 +953,22 @@ type Event_DeliveryStarted struct {
 	DeliveryStarted *DeliveryStarted `protobuf:"bytes,174,opt,name=delivery_started,json=deliveryStarted,proto3,oneof"`
 }
 
+type Event_StateSet struct {
+	StateSet *StateSet `protobuf:"bytes,200,opt,name=state_set,json=stateSet,proto3,oneof"`
+}
+
+type Event_SubAgentRegistered struct {
+	SubAgentRegistered *SubAgentRegistered `protobuf:"bytes,203,opt,name=sub_agent_registered,json=subAgentRegistered,proto3,oneof"`
+}
+
+type Event_SubAgentRemoving struct {
+	SubAgentRemoving *SubAgentRemoving `protobuf:"bytes,204,opt,name=sub_agent_removing,json=subAgentRemoving,proto3,oneof"`
+}
+
+type Event_SubAgentRemoved struct {
+	SubAgentRemoved *SubAgentRemoved `protobuf:"bytes,205,opt,name=sub_agent_removed,json=subAgentRemoved,proto3,oneof"`
+}
+
 type Event_Base struct {
 	Base *Base `protobuf:"bytes,1000,opt,name=base,proto3,oneof"`
 }
@@ -899,9 +983,13 @@ func (*Event_AgentDeleted) isEvent_Kind() {}
 
 func (*Event_Deactivated) isEvent_Kind() {}
 
+func (*Event_TurnsReset) isEvent_Kind() {}
+
 func (*Event_MessagesPut) isEvent_Kind() {}
 
 func (*Event_MessagesRemoved) isEvent_Kind() {}
+
+func (*Event_MessagesMerged) isEvent_Kind() {}
 
 func (*Event_TurnAccepted) isEvent_Kind() {}
 
@@ -939,6 +1027,14 @@ func (*Event_DeliveryDropped) isEvent_Kind() {}
 
 func (*Event_DeliveryStarted) isEvent_Kind() {}
 
+func (*Event_StateSet) isEvent_Kind() {}
+
+func (*Event_SubAgentRegistered) isEvent_Kind() {}
+
+func (*Event_SubAgentRemoving) isEvent_Kind() {}
+
+func (*Event_SubAgentRemoved) isEvent_Kind() {}
+
 func (*Event_Base) isEvent_Kind() {}
 
 type AgentCreated struct {
@@ -946,6 +1042,7 @@ type AgentCreated struct {
 	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	CreatedMs     int64                  `protobuf:"varint,3,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	Parent        string                 `protobuf:"bytes,4,opt,name=parent,proto3" json:"parent,omitempty"` // path of the agent that this one is a sub-agent of; empty for a root
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -999,6 +1096,13 @@ func (x *AgentCreated) GetCreatedMs() int64 {
 		return x.CreatedMs
 	}
 	return 0
+}
+
+func (x *AgentCreated) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
 }
 
 // Activated begins an incarnation that has work. What an older incarnation had
@@ -1162,6 +1266,53 @@ func (x *Cleared) GetKey() string {
 	return ""
 }
 
+// TurnsReset ends all turns, as Cleared does, and keeps the conversation.
+type TurnsReset struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnsReset) Reset() {
+	*x = TurnsReset{}
+	mi := &file_journal_v1_journal_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnsReset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnsReset) ProtoMessage() {}
+
+func (x *TurnsReset) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnsReset.ProtoReflect.Descriptor instead.
+func (*TurnsReset) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TurnsReset) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// AgentDeleted is an agent's last event: its journal, and those of its
+// sub-agents, are deleted next.
 type AgentDeleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1171,7 +1322,7 @@ type AgentDeleted struct {
 
 func (x *AgentDeleted) Reset() {
 	*x = AgentDeleted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[6]
+	mi := &file_journal_v1_journal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1334,7 @@ func (x *AgentDeleted) String() string {
 func (*AgentDeleted) ProtoMessage() {}
 
 func (x *AgentDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[6]
+	mi := &file_journal_v1_journal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1347,7 @@ func (x *AgentDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentDeleted.ProtoReflect.Descriptor instead.
 func (*AgentDeleted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{6}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AgentDeleted) GetReason() string {
@@ -1219,7 +1370,7 @@ type MessagesPut struct {
 
 func (x *MessagesPut) Reset() {
 	*x = MessagesPut{}
-	mi := &file_journal_v1_journal_proto_msgTypes[7]
+	mi := &file_journal_v1_journal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1382,7 @@ func (x *MessagesPut) String() string {
 func (*MessagesPut) ProtoMessage() {}
 
 func (x *MessagesPut) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[7]
+	mi := &file_journal_v1_journal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1395,7 @@ func (x *MessagesPut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagesPut.ProtoReflect.Descriptor instead.
 func (*MessagesPut) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{7}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MessagesPut) GetMessages() []*StoredMessage {
@@ -1265,14 +1416,15 @@ type StoredMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
-	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"` // the whole UI message
+	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`                      // the UI message, compacted if full_ref is set
+	FullRef       string                 `protobuf:"bytes,4,opt,name=full_ref,json=fullRef,proto3" json:"full_ref,omitempty"` // key of the blob that holds it whole
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StoredMessage) Reset() {
 	*x = StoredMessage{}
-	mi := &file_journal_v1_journal_proto_msgTypes[8]
+	mi := &file_journal_v1_journal_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1436,7 @@ func (x *StoredMessage) String() string {
 func (*StoredMessage) ProtoMessage() {}
 
 func (x *StoredMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[8]
+	mi := &file_journal_v1_journal_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1449,7 @@ func (x *StoredMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredMessage.ProtoReflect.Descriptor instead.
 func (*StoredMessage) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{8}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StoredMessage) GetId() string {
@@ -1321,6 +1473,66 @@ func (x *StoredMessage) GetJson() []byte {
 	return nil
 }
 
+func (x *StoredMessage) GetFullRef() string {
+	if x != nil {
+		return x.FullRef
+	}
+	return ""
+}
+
+// MessagesMerged replaces several user messages by one, in the place of the last.
+type MessagesMerged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Into          *StoredMessage         `protobuf:"bytes,1,opt,name=into,proto3" json:"into,omitempty"`
+	FromIds       []string               `protobuf:"bytes,2,rep,name=from_ids,json=fromIds,proto3" json:"from_ids,omitempty"` // without into's; they stay known as its aliases
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagesMerged) Reset() {
+	*x = MessagesMerged{}
+	mi := &file_journal_v1_journal_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagesMerged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagesMerged) ProtoMessage() {}
+
+func (x *MessagesMerged) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagesMerged.ProtoReflect.Descriptor instead.
+func (*MessagesMerged) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MessagesMerged) GetInto() *StoredMessage {
+	if x != nil {
+		return x.Into
+	}
+	return nil
+}
+
+func (x *MessagesMerged) GetFromIds() []string {
+	if x != nil {
+		return x.FromIds
+	}
+	return nil
+}
+
 type MessagesRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
@@ -1331,7 +1543,7 @@ type MessagesRemoved struct {
 
 func (x *MessagesRemoved) Reset() {
 	*x = MessagesRemoved{}
-	mi := &file_journal_v1_journal_proto_msgTypes[9]
+	mi := &file_journal_v1_journal_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1555,7 @@ func (x *MessagesRemoved) String() string {
 func (*MessagesRemoved) ProtoMessage() {}
 
 func (x *MessagesRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[9]
+	mi := &file_journal_v1_journal_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1568,7 @@ func (x *MessagesRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagesRemoved.ProtoReflect.Descriptor instead.
 func (*MessagesRemoved) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{9}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MessagesRemoved) GetIds() []string {
@@ -1387,13 +1599,17 @@ type TurnAccepted struct {
 	Front            bool                   `protobuf:"varint,10,opt,name=front,proto3" json:"front,omitempty"`                                              // runs before what is queued
 	ContinuesTurn    uint64                 `protobuf:"varint,11,opt,name=continues_turn,json=continuesTurn,proto3" json:"continues_turn,omitempty"`         // recovery: the turn that was cut off
 	UntilMs          int64                  `protobuf:"varint,12,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`                           // does not start before; 0: at once
+	OverlapSeq       uint64                 `protobuf:"varint,13,opt,name=overlap_seq,json=overlapSeq,proto3" json:"overlap_seq,omitempty"`                  // among overlapping submits, of which only the newest runs; 0: none
+	Fingerprint      []byte                 `protobuf:"bytes,14,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`                                   // of the request that a caller's idempotency key stands for
+	Deferred         bool                   `protobuf:"varint,15,opt,name=deferred,proto3" json:"deferred,omitempty"`                                        // its messages are made when its slot comes, by the process that accepted it
+	MergeAfter       string                 `protobuf:"bytes,16,opt,name=merge_after,json=mergeAfter,proto3" json:"merge_after,omitempty"`                   // merge: the id of the last message before those that are merged
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TurnAccepted) Reset() {
 	*x = TurnAccepted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[10]
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1621,7 @@ func (x *TurnAccepted) String() string {
 func (*TurnAccepted) ProtoMessage() {}
 
 func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[10]
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1634,7 @@ func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAccepted.ProtoReflect.Descriptor instead.
 func (*TurnAccepted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{10}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TurnAccepted) GetTurn() uint64 {
@@ -1505,6 +1721,34 @@ func (x *TurnAccepted) GetUntilMs() int64 {
 	return 0
 }
 
+func (x *TurnAccepted) GetOverlapSeq() uint64 {
+	if x != nil {
+		return x.OverlapSeq
+	}
+	return 0
+}
+
+func (x *TurnAccepted) GetFingerprint() []byte {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return nil
+}
+
+func (x *TurnAccepted) GetDeferred() bool {
+	if x != nil {
+		return x.Deferred
+	}
+	return false
+}
+
+func (x *TurnAccepted) GetMergeAfter() string {
+	if x != nil {
+		return x.MergeAfter
+	}
+	return ""
+}
+
 type TurnStarted struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Turn    uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1519,7 +1763,7 @@ type TurnStarted struct {
 
 func (x *TurnStarted) Reset() {
 	*x = TurnStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[11]
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1775,7 @@ func (x *TurnStarted) String() string {
 func (*TurnStarted) ProtoMessage() {}
 
 func (x *TurnStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[11]
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1788,7 @@ func (x *TurnStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnStarted.ProtoReflect.Descriptor instead.
 func (*TurnStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{11}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TurnStarted) GetTurn() uint64 {
@@ -1590,7 +1834,7 @@ type TurnEnded struct {
 
 func (x *TurnEnded) Reset() {
 	*x = TurnEnded{}
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1846,7 @@ func (x *TurnEnded) String() string {
 func (*TurnEnded) ProtoMessage() {}
 
 func (x *TurnEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1859,7 @@ func (x *TurnEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEnded.ProtoReflect.Descriptor instead.
 func (*TurnEnded) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TurnEnded) GetTurn() uint64 {
@@ -1678,7 +1922,7 @@ type StepStarted struct {
 
 func (x *StepStarted) Reset() {
 	*x = StepStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1934,7 @@ func (x *StepStarted) String() string {
 func (*StepStarted) ProtoMessage() {}
 
 func (x *StepStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1947,7 @@ func (x *StepStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStarted.ProtoReflect.Descriptor instead.
 func (*StepStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StepStarted) GetTurn() uint64 {
@@ -1742,7 +1986,7 @@ type StepFinished struct {
 
 func (x *StepFinished) Reset() {
 	*x = StepFinished{}
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1998,7 @@ func (x *StepFinished) String() string {
 func (*StepFinished) ProtoMessage() {}
 
 func (x *StepFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +2011,7 @@ func (x *StepFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFinished.ProtoReflect.Descriptor instead.
 func (*StepFinished) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StepFinished) GetTurn() uint64 {
@@ -1832,7 +2076,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +2088,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +2101,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Usage) GetInput() int64 {
@@ -1910,7 +2154,7 @@ type StepFailed struct {
 
 func (x *StepFailed) Reset() {
 	*x = StepFailed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +2166,7 @@ func (x *StepFailed) String() string {
 func (*StepFailed) ProtoMessage() {}
 
 func (x *StepFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +2179,7 @@ func (x *StepFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFailed.ProtoReflect.Descriptor instead.
 func (*StepFailed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StepFailed) GetTurn() uint64 {
@@ -1996,7 +2240,7 @@ type StreamOpened struct {
 
 func (x *StreamOpened) Reset() {
 	*x = StreamOpened{}
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2252,7 @@ func (x *StreamOpened) String() string {
 func (*StreamOpened) ProtoMessage() {}
 
 func (x *StreamOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2265,7 @@ func (x *StreamOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamOpened.ProtoReflect.Descriptor instead.
 func (*StreamOpened) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StreamOpened) GetTurn() uint64 {
@@ -2043,7 +2287,7 @@ type ChunksKept struct {
 
 func (x *ChunksKept) Reset() {
 	*x = ChunksKept{}
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2055,7 +2299,7 @@ func (x *ChunksKept) String() string {
 func (*ChunksKept) ProtoMessage() {}
 
 func (x *ChunksKept) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2068,7 +2312,7 @@ func (x *ChunksKept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunksKept.ProtoReflect.Descriptor instead.
 func (*ChunksKept) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ChunksKept) GetFirst() uint64 {
@@ -2099,7 +2343,7 @@ type ChunkRun struct {
 
 func (x *ChunkRun) Reset() {
 	*x = ChunkRun{}
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2355,7 @@ func (x *ChunkRun) String() string {
 func (*ChunkRun) ProtoMessage() {}
 
 func (x *ChunkRun) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2368,7 @@ func (x *ChunkRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkRun.ProtoReflect.Descriptor instead.
 func (*ChunkRun) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ChunkRun) GetBody() []byte {
@@ -2172,7 +2416,7 @@ type PositionsReserved struct {
 
 func (x *PositionsReserved) Reset() {
 	*x = PositionsReserved{}
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2428,7 @@ func (x *PositionsReserved) String() string {
 func (*PositionsReserved) ProtoMessage() {}
 
 func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2441,7 @@ func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PositionsReserved.ProtoReflect.Descriptor instead.
 func (*PositionsReserved) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PositionsReserved) GetTurn() uint64 {
@@ -2223,7 +2467,7 @@ type StreamClosed struct {
 
 func (x *StreamClosed) Reset() {
 	*x = StreamClosed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2479,7 @@ func (x *StreamClosed) String() string {
 func (*StreamClosed) ProtoMessage() {}
 
 func (x *StreamClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2492,7 @@ func (x *StreamClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamClosed.ProtoReflect.Descriptor instead.
 func (*StreamClosed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StreamClosed) GetTurn() uint64 {
@@ -2268,7 +2512,7 @@ type RecoveryDetected struct {
 
 func (x *RecoveryDetected) Reset() {
 	*x = RecoveryDetected{}
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2524,7 @@ func (x *RecoveryDetected) String() string {
 func (*RecoveryDetected) ProtoMessage() {}
 
 func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2537,7 @@ func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDetected.ProtoReflect.Descriptor instead.
 func (*RecoveryDetected) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecoveryDetected) GetTurn() uint64 {
@@ -2320,7 +2564,7 @@ type RecoveryDecided struct {
 
 func (x *RecoveryDecided) Reset() {
 	*x = RecoveryDecided{}
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2576,7 @@ func (x *RecoveryDecided) String() string {
 func (*RecoveryDecided) ProtoMessage() {}
 
 func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2589,7 @@ func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDecided.ProtoReflect.Descriptor instead.
 func (*RecoveryDecided) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RecoveryDecided) GetTurn() uint64 {
@@ -2371,7 +2615,7 @@ type RecoverySettled struct {
 
 func (x *RecoverySettled) Reset() {
 	*x = RecoverySettled{}
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2627,7 @@ func (x *RecoverySettled) String() string {
 func (*RecoverySettled) ProtoMessage() {}
 
 func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2640,7 @@ func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverySettled.ProtoReflect.Descriptor instead.
 func (*RecoverySettled) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RecoverySettled) GetTurn() uint64 {
@@ -2417,7 +2661,7 @@ type DeliveryQueued struct {
 
 func (x *DeliveryQueued) Reset() {
 	*x = DeliveryQueued{}
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2673,7 @@ func (x *DeliveryQueued) String() string {
 func (*DeliveryQueued) ProtoMessage() {}
 
 func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2686,7 @@ func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryQueued.ProtoReflect.Descriptor instead.
 func (*DeliveryQueued) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeliveryQueued) GetId() uint64 {
@@ -2477,7 +2721,7 @@ type DeliveryStarted struct {
 
 func (x *DeliveryStarted) Reset() {
 	*x = DeliveryStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +2733,7 @@ func (x *DeliveryStarted) String() string {
 func (*DeliveryStarted) ProtoMessage() {}
 
 func (x *DeliveryStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +2746,7 @@ func (x *DeliveryStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryStarted.ProtoReflect.Descriptor instead.
 func (*DeliveryStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeliveryStarted) GetId() uint64 {
@@ -2528,7 +2772,7 @@ type DeliveryDone struct {
 
 func (x *DeliveryDone) Reset() {
 	*x = DeliveryDone{}
-	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	mi := &file_journal_v1_journal_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +2784,7 @@ func (x *DeliveryDone) String() string {
 func (*DeliveryDone) ProtoMessage() {}
 
 func (x *DeliveryDone) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	mi := &file_journal_v1_journal_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +2797,7 @@ func (x *DeliveryDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryDone.ProtoReflect.Descriptor instead.
 func (*DeliveryDone) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{27}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeliveryDone) GetId() uint64 {
@@ -2575,7 +2819,7 @@ type DeliveryFailed struct {
 
 func (x *DeliveryFailed) Reset() {
 	*x = DeliveryFailed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[28]
+	mi := &file_journal_v1_journal_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +2831,7 @@ func (x *DeliveryFailed) String() string {
 func (*DeliveryFailed) ProtoMessage() {}
 
 func (x *DeliveryFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[28]
+	mi := &file_journal_v1_journal_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +2844,7 @@ func (x *DeliveryFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryFailed.ProtoReflect.Descriptor instead.
 func (*DeliveryFailed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{28}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeliveryFailed) GetId() uint64 {
@@ -2641,7 +2885,7 @@ type DeliveryDropped struct {
 
 func (x *DeliveryDropped) Reset() {
 	*x = DeliveryDropped{}
-	mi := &file_journal_v1_journal_proto_msgTypes[29]
+	mi := &file_journal_v1_journal_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2897,7 @@ func (x *DeliveryDropped) String() string {
 func (*DeliveryDropped) ProtoMessage() {}
 
 func (x *DeliveryDropped) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[29]
+	mi := &file_journal_v1_journal_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2910,7 @@ func (x *DeliveryDropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryDropped.ProtoReflect.Descriptor instead.
 func (*DeliveryDropped) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{29}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeliveryDropped) GetId() uint64 {
@@ -2679,6 +2923,216 @@ func (x *DeliveryDropped) GetId() uint64 {
 func (x *DeliveryDropped) GetWhy() string {
 	if x != nil {
 		return x.Why
+	}
+	return ""
+}
+
+type StateSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Json          []byte                 `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"` // the author's state, whole
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateSet) Reset() {
+	*x = StateSet{}
+	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateSet) ProtoMessage() {}
+
+func (x *StateSet) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateSet.ProtoReflect.Descriptor instead.
+func (*StateSet) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *StateSet) GetJson() []byte {
+	if x != nil {
+		return x.Json
+	}
+	return nil
+}
+
+// SubAgentRegistered: the agent has a sub-agent of that class and name.
+type SubAgentRegistered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	CreatedMs     int64                  `protobuf:"varint,3,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgentRegistered) Reset() {
+	*x = SubAgentRegistered{}
+	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentRegistered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentRegistered) ProtoMessage() {}
+
+func (x *SubAgentRegistered) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentRegistered.ProtoReflect.Descriptor instead.
+func (*SubAgentRegistered) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SubAgentRegistered) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *SubAgentRegistered) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SubAgentRegistered) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+// SubAgentRemoving: it is to be deleted for good, with all below it.
+type SubAgentRemoving struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgentRemoving) Reset() {
+	*x = SubAgentRemoving{}
+	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentRemoving) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentRemoving) ProtoMessage() {}
+
+func (x *SubAgentRemoving) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentRemoving.ProtoReflect.Descriptor instead.
+func (*SubAgentRemoving) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SubAgentRemoving) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *SubAgentRemoving) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type SubAgentRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgentRemoved) Reset() {
+	*x = SubAgentRemoved{}
+	mi := &file_journal_v1_journal_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgentRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgentRemoved) ProtoMessage() {}
+
+func (x *SubAgentRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgentRemoved.ProtoReflect.Descriptor instead.
+func (*SubAgentRemoved) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *SubAgentRemoved) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *SubAgentRemoved) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -2704,13 +3158,17 @@ type Base struct {
 	Deliveries      []*DeliveryEntry       `protobuf:"bytes,14,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
 	Rested          bool                   `protobuf:"varint,15,opt,name=rested,proto3" json:"rested,omitempty"` // the incarnation had said goodbye
 	Edited          []string               `protobuf:"bytes,17,rep,name=edited,proto3" json:"edited,omitempty"`  // ids of messages that step records no longer tell whole
+	Parent          string                 `protobuf:"bytes,18,opt,name=parent,proto3" json:"parent,omitempty"`
+	StateJson       []byte                 `protobuf:"bytes,19,opt,name=state_json,json=stateJson,proto3" json:"state_json,omitempty"`
+	SubAgents       []*SubAgent            `protobuf:"bytes,20,rep,name=sub_agents,json=subAgents,proto3" json:"sub_agents,omitempty"`
+	Aliases         []*Alias               `protobuf:"bytes,21,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Base) Reset() {
 	*x = Base{}
-	mi := &file_journal_v1_journal_proto_msgTypes[30]
+	mi := &file_journal_v1_journal_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2722,7 +3180,7 @@ func (x *Base) String() string {
 func (*Base) ProtoMessage() {}
 
 func (x *Base) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[30]
+	mi := &file_journal_v1_journal_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2735,7 +3193,7 @@ func (x *Base) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Base.ProtoReflect.Descriptor instead.
 func (*Base) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{30}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Base) GetVersion() uint32 {
@@ -2857,17 +3315,169 @@ func (x *Base) GetEdited() []string {
 	return nil
 }
 
-type AcceptedKey struct {
+func (x *Base) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *Base) GetStateJson() []byte {
+	if x != nil {
+		return x.StateJson
+	}
+	return nil
+}
+
+func (x *Base) GetSubAgents() []*SubAgent {
+	if x != nil {
+		return x.SubAgents
+	}
+	return nil
+}
+
+func (x *Base) GetAliases() []*Alias {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+type SubAgent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	Turn          uint64                 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	CreatedMs     int64                  `protobuf:"varint,3,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	Removing      bool                   `protobuf:"varint,4,opt,name=removing,proto3" json:"removing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubAgent) Reset() {
+	*x = SubAgent{}
+	mi := &file_journal_v1_journal_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubAgent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubAgent) ProtoMessage() {}
+
+func (x *SubAgent) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubAgent.ProtoReflect.Descriptor instead.
+func (*SubAgent) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SubAgent) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *SubAgent) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SubAgent) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *SubAgent) GetRemoving() bool {
+	if x != nil {
+		return x.Removing
+	}
+	return false
+}
+
+// Alias is an id under which clients know a message that was merged into another.
+type Alias struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	MessageId     string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alias) Reset() {
+	*x = Alias{}
+	mi := &file_journal_v1_journal_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alias) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alias) ProtoMessage() {}
+
+func (x *Alias) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alias.ProtoReflect.Descriptor instead.
+func (*Alias) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Alias) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Alias) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+type AcceptedKey struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Key         string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Turn        uint64                 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	Fingerprint []byte                 `protobuf:"bytes,3,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// How it ended, of requests with a fingerprint.
+	Ended         *EndedRequest `protobuf:"bytes,4,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcceptedKey) Reset() {
 	*x = AcceptedKey{}
-	mi := &file_journal_v1_journal_proto_msgTypes[31]
+	mi := &file_journal_v1_journal_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +3489,7 @@ func (x *AcceptedKey) String() string {
 func (*AcceptedKey) ProtoMessage() {}
 
 func (x *AcceptedKey) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[31]
+	mi := &file_journal_v1_journal_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +3502,7 @@ func (x *AcceptedKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptedKey.ProtoReflect.Descriptor instead.
 func (*AcceptedKey) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{31}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AcceptedKey) GetKey() string {
@@ -2907,6 +3517,20 @@ func (x *AcceptedKey) GetTurn() uint64 {
 		return x.Turn
 	}
 	return 0
+}
+
+func (x *AcceptedKey) GetFingerprint() []byte {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return nil
+}
+
+func (x *AcceptedKey) GetEnded() *EndedRequest {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
 }
 
 type EndedRequest struct {
@@ -2928,7 +3552,7 @@ type EndedRequest struct {
 
 func (x *EndedRequest) Reset() {
 	*x = EndedRequest{}
-	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	mi := &file_journal_v1_journal_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3564,7 @@ func (x *EndedRequest) String() string {
 func (*EndedRequest) ProtoMessage() {}
 
 func (x *EndedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	mi := &file_journal_v1_journal_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3577,7 @@ func (x *EndedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedRequest.ProtoReflect.Descriptor instead.
 func (*EndedRequest) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{32}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EndedRequest) GetNoResponse() bool {
@@ -3036,7 +3660,7 @@ type StepRecord struct {
 
 func (x *StepRecord) Reset() {
 	*x = StepRecord{}
-	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	mi := &file_journal_v1_journal_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3048,7 +3672,7 @@ func (x *StepRecord) String() string {
 func (*StepRecord) ProtoMessage() {}
 
 func (x *StepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	mi := &file_journal_v1_journal_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3061,7 +3685,7 @@ func (x *StepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRecord.ProtoReflect.Descriptor instead.
 func (*StepRecord) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{33}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StepRecord) GetMessageId() string {
@@ -3091,7 +3715,7 @@ type DeliveryEntry struct {
 
 func (x *DeliveryEntry) Reset() {
 	*x = DeliveryEntry{}
-	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	mi := &file_journal_v1_journal_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3103,7 +3727,7 @@ func (x *DeliveryEntry) String() string {
 func (*DeliveryEntry) ProtoMessage() {}
 
 func (x *DeliveryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	mi := &file_journal_v1_journal_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3116,7 +3740,7 @@ func (x *DeliveryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryEntry.ProtoReflect.Descriptor instead.
 func (*DeliveryEntry) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{34}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DeliveryEntry) GetId() uint64 {
@@ -3164,15 +3788,18 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\x04R\x05batch\x12'\n" +
-	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\xae\r\n" +
+	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\xd6\x10\n" +
 	"\x05Event\x12?\n" +
 	"\ragent_created\x18\x01 \x01(\v2\x18.journal.v1.AgentCreatedH\x00R\fagentCreated\x125\n" +
 	"\tactivated\x18\x02 \x01(\v2\x15.journal.v1.ActivatedH\x00R\tactivated\x12/\n" +
 	"\acleared\x18\x03 \x01(\v2\x13.journal.v1.ClearedH\x00R\acleared\x12?\n" +
 	"\ragent_deleted\x18\x04 \x01(\v2\x18.journal.v1.AgentDeletedH\x00R\fagentDeleted\x12;\n" +
-	"\vdeactivated\x18\x05 \x01(\v2\x17.journal.v1.DeactivatedH\x00R\vdeactivated\x12<\n" +
+	"\vdeactivated\x18\x05 \x01(\v2\x17.journal.v1.DeactivatedH\x00R\vdeactivated\x129\n" +
+	"\vturns_reset\x18\x06 \x01(\v2\x16.journal.v1.TurnsResetH\x00R\n" +
+	"turnsReset\x12<\n" +
 	"\fmessages_put\x18\x14 \x01(\v2\x17.journal.v1.MessagesPutH\x00R\vmessagesPut\x12H\n" +
-	"\x10messages_removed\x18\x15 \x01(\v2\x1b.journal.v1.MessagesRemovedH\x00R\x0fmessagesRemoved\x12?\n" +
+	"\x10messages_removed\x18\x15 \x01(\v2\x1b.journal.v1.MessagesRemovedH\x00R\x0fmessagesRemoved\x12E\n" +
+	"\x0fmessages_merged\x18\x16 \x01(\v2\x1a.journal.v1.MessagesMergedH\x00R\x0emessagesMerged\x12?\n" +
 	"\rturn_accepted\x18( \x01(\v2\x18.journal.v1.TurnAcceptedH\x00R\fturnAccepted\x12<\n" +
 	"\fturn_started\x18) \x01(\v2\x17.journal.v1.TurnStartedH\x00R\vturnStarted\x126\n" +
 	"\n" +
@@ -3193,14 +3820,19 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\rdelivery_done\x18\xab\x01 \x01(\v2\x18.journal.v1.DeliveryDoneH\x00R\fdeliveryDone\x12F\n" +
 	"\x0fdelivery_failed\x18\xac\x01 \x01(\v2\x1a.journal.v1.DeliveryFailedH\x00R\x0edeliveryFailed\x12I\n" +
 	"\x10delivery_dropped\x18\xad\x01 \x01(\v2\x1b.journal.v1.DeliveryDroppedH\x00R\x0fdeliveryDropped\x12I\n" +
-	"\x10delivery_started\x18\xae\x01 \x01(\v2\x1b.journal.v1.DeliveryStartedH\x00R\x0fdeliveryStarted\x12'\n" +
+	"\x10delivery_started\x18\xae\x01 \x01(\v2\x1b.journal.v1.DeliveryStartedH\x00R\x0fdeliveryStarted\x124\n" +
+	"\tstate_set\x18\xc8\x01 \x01(\v2\x14.journal.v1.StateSetH\x00R\bstateSet\x12S\n" +
+	"\x14sub_agent_registered\x18\xcb\x01 \x01(\v2\x1e.journal.v1.SubAgentRegisteredH\x00R\x12subAgentRegistered\x12M\n" +
+	"\x12sub_agent_removing\x18\xcc\x01 \x01(\v2\x1c.journal.v1.SubAgentRemovingH\x00R\x10subAgentRemoving\x12J\n" +
+	"\x11sub_agent_removed\x18\xcd\x01 \x01(\v2\x1b.journal.v1.SubAgentRemovedH\x00R\x0fsubAgentRemoved\x12'\n" +
 	"\x04base\x18\xe8\a \x01(\v2\x10.journal.v1.BaseH\x00R\x04baseB\x06\n" +
-	"\x04kind\"W\n" +
+	"\x04kind\"o\n" +
 	"\fAgentCreated\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
-	"created_ms\x18\x03 \x01(\x03R\tcreatedMs\"t\n" +
+	"created_ms\x18\x03 \x01(\x03R\tcreatedMs\x12\x16\n" +
+	"\x06parent\x18\x04 \x01(\tR\x06parent\"t\n" +
 	"\tActivated\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x121\n" +
@@ -3211,19 +3843,28 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"&\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\",\n" +
+	"\n" +
+	"TurnsReset\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\"&\n" +
 	"\fAgentDeleted\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"a\n" +
 	"\vMessagesPut\x125\n" +
 	"\bmessages\x18\x01 \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\x12\x1b\n" +
-	"\tby_client\x18\x02 \x01(\bR\bbyClient\"G\n" +
+	"\tby_client\x18\x02 \x01(\bR\bbyClient\"b\n" +
 	"\rStoredMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
-	"\x04json\x18\x03 \x01(\fR\x04json\"V\n" +
+	"\x04json\x18\x03 \x01(\fR\x04json\x12\x19\n" +
+	"\bfull_ref\x18\x04 \x01(\tR\afullRef\"Z\n" +
+	"\x0eMessagesMerged\x12-\n" +
+	"\x04into\x18\x01 \x01(\v2\x19.journal.v1.StoredMessageR\x04into\x12\x19\n" +
+	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
 	"\x0fMessagesRemoved\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x121\n" +
-	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\x97\x03\n" +
+	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\x97\x04\n" +
 	"\fTurnAccepted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x1d\n" +
 	"\n" +
@@ -3242,7 +3883,13 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05front\x18\n" +
 	" \x01(\bR\x05front\x12%\n" +
 	"\x0econtinues_turn\x18\v \x01(\x04R\rcontinuesTurn\x12\x19\n" +
-	"\buntil_ms\x18\f \x01(\x03R\auntilMs\"m\n" +
+	"\buntil_ms\x18\f \x01(\x03R\auntilMs\x12\x1f\n" +
+	"\voverlap_seq\x18\r \x01(\x04R\n" +
+	"overlapSeq\x12 \n" +
+	"\vfingerprint\x18\x0e \x01(\fR\vfingerprint\x12\x1a\n" +
+	"\bdeferred\x18\x0f \x01(\bR\bdeferred\x12\x1f\n" +
+	"\vmerge_after\x18\x10 \x01(\tR\n" +
+	"mergeAfter\"m\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -3330,7 +3977,20 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\anext_ms\x18\x04 \x01(\x03R\x06nextMs\"3\n" +
 	"\x0fDeliveryDropped\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\xf8\x04\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\x1e\n" +
+	"\bStateSet\x12\x12\n" +
+	"\x04json\x18\x01 \x01(\fR\x04json\"]\n" +
+	"\x12SubAgentRegistered\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"created_ms\x18\x03 \x01(\x03R\tcreatedMs\"<\n" +
+	"\x10SubAgentRemoving\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\";\n" +
+	"\x0fSubAgentRemoved\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\x91\x06\n" +
 	"\x04Base\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x14\n" +
 	"\x05class\x18\x02 \x01(\tR\x05class\x12\x12\n" +
@@ -3354,10 +4014,28 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"deliveries\x18\x0e \x03(\v2\x19.journal.v1.DeliveryEntryR\n" +
 	"deliveries\x12\x16\n" +
 	"\x06rested\x18\x0f \x01(\bR\x06rested\x12\x16\n" +
-	"\x06edited\x18\x11 \x03(\tR\x06edited\"3\n" +
+	"\x06edited\x18\x11 \x03(\tR\x06edited\x12\x16\n" +
+	"\x06parent\x18\x12 \x01(\tR\x06parent\x12\x1d\n" +
+	"\n" +
+	"state_json\x18\x13 \x01(\fR\tstateJson\x123\n" +
+	"\n" +
+	"sub_agents\x18\x14 \x03(\v2\x14.journal.v1.SubAgentR\tsubAgents\x12+\n" +
+	"\aaliases\x18\x15 \x03(\v2\x11.journal.v1.AliasR\aaliases\"o\n" +
+	"\bSubAgent\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"created_ms\x18\x03 \x01(\x03R\tcreatedMs\x12\x1a\n" +
+	"\bremoving\x18\x04 \x01(\bR\bremoving\"6\n" +
+	"\x05Alias\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\"\x85\x01\n" +
 	"\vAcceptedKey\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
-	"\x04turn\x18\x02 \x01(\x04R\x04turn\"\xc4\x02\n" +
+	"\x04turn\x18\x02 \x01(\x04R\x04turn\x12 \n" +
+	"\vfingerprint\x18\x03 \x01(\fR\vfingerprint\x12.\n" +
+	"\x05ended\x18\x04 \x01(\v2\x18.journal.v1.EndedRequestR\x05ended\"\xc4\x02\n" +
 	"\fEndedRequest\x12\x1f\n" +
 	"\vno_response\x18\t \x01(\bR\n" +
 	"noResponse\x12\x1e\n" +
@@ -3439,103 +4117,121 @@ func file_journal_v1_journal_proto_rawDescGZIP() []byte {
 }
 
 var file_journal_v1_journal_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_journal_v1_journal_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_journal_v1_journal_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_journal_v1_journal_proto_goTypes = []any{
-	(ActivationCause)(0),      // 0: journal.v1.ActivationCause
-	(RemovalReason)(0),        // 1: journal.v1.RemovalReason
-	(TurnKind)(0),             // 2: journal.v1.TurnKind
-	(TurnOutcome)(0),          // 3: journal.v1.TurnOutcome
-	(DeltaKind)(0),            // 4: journal.v1.DeltaKind
-	(RecoveryDecision)(0),     // 5: journal.v1.RecoveryDecision
-	(DeliveryKind)(0),         // 6: journal.v1.DeliveryKind
-	(*Record)(nil),            // 7: journal.v1.Record
-	(*Event)(nil),             // 8: journal.v1.Event
-	(*AgentCreated)(nil),      // 9: journal.v1.AgentCreated
-	(*Activated)(nil),         // 10: journal.v1.Activated
-	(*Deactivated)(nil),       // 11: journal.v1.Deactivated
-	(*Cleared)(nil),           // 12: journal.v1.Cleared
-	(*AgentDeleted)(nil),      // 13: journal.v1.AgentDeleted
-	(*MessagesPut)(nil),       // 14: journal.v1.MessagesPut
-	(*StoredMessage)(nil),     // 15: journal.v1.StoredMessage
-	(*MessagesRemoved)(nil),   // 16: journal.v1.MessagesRemoved
-	(*TurnAccepted)(nil),      // 17: journal.v1.TurnAccepted
-	(*TurnStarted)(nil),       // 18: journal.v1.TurnStarted
-	(*TurnEnded)(nil),         // 19: journal.v1.TurnEnded
-	(*StepStarted)(nil),       // 20: journal.v1.StepStarted
-	(*StepFinished)(nil),      // 21: journal.v1.StepFinished
-	(*Usage)(nil),             // 22: journal.v1.Usage
-	(*StepFailed)(nil),        // 23: journal.v1.StepFailed
-	(*StreamOpened)(nil),      // 24: journal.v1.StreamOpened
-	(*ChunksKept)(nil),        // 25: journal.v1.ChunksKept
-	(*ChunkRun)(nil),          // 26: journal.v1.ChunkRun
-	(*PositionsReserved)(nil), // 27: journal.v1.PositionsReserved
-	(*StreamClosed)(nil),      // 28: journal.v1.StreamClosed
-	(*RecoveryDetected)(nil),  // 29: journal.v1.RecoveryDetected
-	(*RecoveryDecided)(nil),   // 30: journal.v1.RecoveryDecided
-	(*RecoverySettled)(nil),   // 31: journal.v1.RecoverySettled
-	(*DeliveryQueued)(nil),    // 32: journal.v1.DeliveryQueued
-	(*DeliveryStarted)(nil),   // 33: journal.v1.DeliveryStarted
-	(*DeliveryDone)(nil),      // 34: journal.v1.DeliveryDone
-	(*DeliveryFailed)(nil),    // 35: journal.v1.DeliveryFailed
-	(*DeliveryDropped)(nil),   // 36: journal.v1.DeliveryDropped
-	(*Base)(nil),              // 37: journal.v1.Base
-	(*AcceptedKey)(nil),       // 38: journal.v1.AcceptedKey
-	(*EndedRequest)(nil),      // 39: journal.v1.EndedRequest
-	(*StepRecord)(nil),        // 40: journal.v1.StepRecord
-	(*DeliveryEntry)(nil),     // 41: journal.v1.DeliveryEntry
+	(ActivationCause)(0),       // 0: journal.v1.ActivationCause
+	(RemovalReason)(0),         // 1: journal.v1.RemovalReason
+	(TurnKind)(0),              // 2: journal.v1.TurnKind
+	(TurnOutcome)(0),           // 3: journal.v1.TurnOutcome
+	(DeltaKind)(0),             // 4: journal.v1.DeltaKind
+	(RecoveryDecision)(0),      // 5: journal.v1.RecoveryDecision
+	(DeliveryKind)(0),          // 6: journal.v1.DeliveryKind
+	(*Record)(nil),             // 7: journal.v1.Record
+	(*Event)(nil),              // 8: journal.v1.Event
+	(*AgentCreated)(nil),       // 9: journal.v1.AgentCreated
+	(*Activated)(nil),          // 10: journal.v1.Activated
+	(*Deactivated)(nil),        // 11: journal.v1.Deactivated
+	(*Cleared)(nil),            // 12: journal.v1.Cleared
+	(*TurnsReset)(nil),         // 13: journal.v1.TurnsReset
+	(*AgentDeleted)(nil),       // 14: journal.v1.AgentDeleted
+	(*MessagesPut)(nil),        // 15: journal.v1.MessagesPut
+	(*StoredMessage)(nil),      // 16: journal.v1.StoredMessage
+	(*MessagesMerged)(nil),     // 17: journal.v1.MessagesMerged
+	(*MessagesRemoved)(nil),    // 18: journal.v1.MessagesRemoved
+	(*TurnAccepted)(nil),       // 19: journal.v1.TurnAccepted
+	(*TurnStarted)(nil),        // 20: journal.v1.TurnStarted
+	(*TurnEnded)(nil),          // 21: journal.v1.TurnEnded
+	(*StepStarted)(nil),        // 22: journal.v1.StepStarted
+	(*StepFinished)(nil),       // 23: journal.v1.StepFinished
+	(*Usage)(nil),              // 24: journal.v1.Usage
+	(*StepFailed)(nil),         // 25: journal.v1.StepFailed
+	(*StreamOpened)(nil),       // 26: journal.v1.StreamOpened
+	(*ChunksKept)(nil),         // 27: journal.v1.ChunksKept
+	(*ChunkRun)(nil),           // 28: journal.v1.ChunkRun
+	(*PositionsReserved)(nil),  // 29: journal.v1.PositionsReserved
+	(*StreamClosed)(nil),       // 30: journal.v1.StreamClosed
+	(*RecoveryDetected)(nil),   // 31: journal.v1.RecoveryDetected
+	(*RecoveryDecided)(nil),    // 32: journal.v1.RecoveryDecided
+	(*RecoverySettled)(nil),    // 33: journal.v1.RecoverySettled
+	(*DeliveryQueued)(nil),     // 34: journal.v1.DeliveryQueued
+	(*DeliveryStarted)(nil),    // 35: journal.v1.DeliveryStarted
+	(*DeliveryDone)(nil),       // 36: journal.v1.DeliveryDone
+	(*DeliveryFailed)(nil),     // 37: journal.v1.DeliveryFailed
+	(*DeliveryDropped)(nil),    // 38: journal.v1.DeliveryDropped
+	(*StateSet)(nil),           // 39: journal.v1.StateSet
+	(*SubAgentRegistered)(nil), // 40: journal.v1.SubAgentRegistered
+	(*SubAgentRemoving)(nil),   // 41: journal.v1.SubAgentRemoving
+	(*SubAgentRemoved)(nil),    // 42: journal.v1.SubAgentRemoved
+	(*Base)(nil),               // 43: journal.v1.Base
+	(*SubAgent)(nil),           // 44: journal.v1.SubAgent
+	(*Alias)(nil),              // 45: journal.v1.Alias
+	(*AcceptedKey)(nil),        // 46: journal.v1.AcceptedKey
+	(*EndedRequest)(nil),       // 47: journal.v1.EndedRequest
+	(*StepRecord)(nil),         // 48: journal.v1.StepRecord
+	(*DeliveryEntry)(nil),      // 49: journal.v1.DeliveryEntry
 }
 var file_journal_v1_journal_proto_depIdxs = []int32{
 	8,  // 0: journal.v1.Record.event:type_name -> journal.v1.Event
 	9,  // 1: journal.v1.Event.agent_created:type_name -> journal.v1.AgentCreated
 	10, // 2: journal.v1.Event.activated:type_name -> journal.v1.Activated
 	12, // 3: journal.v1.Event.cleared:type_name -> journal.v1.Cleared
-	13, // 4: journal.v1.Event.agent_deleted:type_name -> journal.v1.AgentDeleted
+	14, // 4: journal.v1.Event.agent_deleted:type_name -> journal.v1.AgentDeleted
 	11, // 5: journal.v1.Event.deactivated:type_name -> journal.v1.Deactivated
-	14, // 6: journal.v1.Event.messages_put:type_name -> journal.v1.MessagesPut
-	16, // 7: journal.v1.Event.messages_removed:type_name -> journal.v1.MessagesRemoved
-	17, // 8: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
-	18, // 9: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
-	19, // 10: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
-	20, // 11: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
-	21, // 12: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
-	23, // 13: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
-	24, // 14: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
-	25, // 15: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
-	27, // 16: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
-	28, // 17: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
-	29, // 18: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
-	30, // 19: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
-	31, // 20: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
-	32, // 21: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
-	34, // 22: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
-	35, // 23: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
-	36, // 24: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
-	33, // 25: journal.v1.Event.delivery_started:type_name -> journal.v1.DeliveryStarted
-	37, // 26: journal.v1.Event.base:type_name -> journal.v1.Base
-	0,  // 27: journal.v1.Activated.cause:type_name -> journal.v1.ActivationCause
-	15, // 28: journal.v1.MessagesPut.messages:type_name -> journal.v1.StoredMessage
-	1,  // 29: journal.v1.MessagesRemoved.reason:type_name -> journal.v1.RemovalReason
-	2,  // 30: journal.v1.TurnAccepted.kind:type_name -> journal.v1.TurnKind
-	3,  // 31: journal.v1.TurnEnded.outcome:type_name -> journal.v1.TurnOutcome
-	22, // 32: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
-	26, // 33: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
-	4,  // 34: journal.v1.ChunkRun.kind:type_name -> journal.v1.DeltaKind
-	5,  // 35: journal.v1.RecoveryDecided.decision:type_name -> journal.v1.RecoveryDecision
-	6,  // 36: journal.v1.DeliveryQueued.kind:type_name -> journal.v1.DeliveryKind
-	15, // 37: journal.v1.Base.messages:type_name -> journal.v1.StoredMessage
-	40, // 38: journal.v1.Base.steps:type_name -> journal.v1.StepRecord
-	38, // 39: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
-	39, // 40: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
-	39, // 41: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
-	41, // 42: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
-	3,  // 43: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
-	6,  // 44: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
-	39, // 45: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	13, // 6: journal.v1.Event.turns_reset:type_name -> journal.v1.TurnsReset
+	15, // 7: journal.v1.Event.messages_put:type_name -> journal.v1.MessagesPut
+	18, // 8: journal.v1.Event.messages_removed:type_name -> journal.v1.MessagesRemoved
+	17, // 9: journal.v1.Event.messages_merged:type_name -> journal.v1.MessagesMerged
+	19, // 10: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
+	20, // 11: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
+	21, // 12: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
+	22, // 13: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
+	23, // 14: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
+	25, // 15: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
+	26, // 16: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
+	27, // 17: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
+	29, // 18: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
+	30, // 19: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
+	31, // 20: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
+	32, // 21: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
+	33, // 22: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
+	34, // 23: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
+	36, // 24: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
+	37, // 25: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
+	38, // 26: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
+	35, // 27: journal.v1.Event.delivery_started:type_name -> journal.v1.DeliveryStarted
+	39, // 28: journal.v1.Event.state_set:type_name -> journal.v1.StateSet
+	40, // 29: journal.v1.Event.sub_agent_registered:type_name -> journal.v1.SubAgentRegistered
+	41, // 30: journal.v1.Event.sub_agent_removing:type_name -> journal.v1.SubAgentRemoving
+	42, // 31: journal.v1.Event.sub_agent_removed:type_name -> journal.v1.SubAgentRemoved
+	43, // 32: journal.v1.Event.base:type_name -> journal.v1.Base
+	0,  // 33: journal.v1.Activated.cause:type_name -> journal.v1.ActivationCause
+	16, // 34: journal.v1.MessagesPut.messages:type_name -> journal.v1.StoredMessage
+	16, // 35: journal.v1.MessagesMerged.into:type_name -> journal.v1.StoredMessage
+	1,  // 36: journal.v1.MessagesRemoved.reason:type_name -> journal.v1.RemovalReason
+	2,  // 37: journal.v1.TurnAccepted.kind:type_name -> journal.v1.TurnKind
+	3,  // 38: journal.v1.TurnEnded.outcome:type_name -> journal.v1.TurnOutcome
+	24, // 39: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
+	28, // 40: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
+	4,  // 41: journal.v1.ChunkRun.kind:type_name -> journal.v1.DeltaKind
+	5,  // 42: journal.v1.RecoveryDecided.decision:type_name -> journal.v1.RecoveryDecision
+	6,  // 43: journal.v1.DeliveryQueued.kind:type_name -> journal.v1.DeliveryKind
+	16, // 44: journal.v1.Base.messages:type_name -> journal.v1.StoredMessage
+	48, // 45: journal.v1.Base.steps:type_name -> journal.v1.StepRecord
+	46, // 46: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
+	47, // 47: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
+	47, // 48: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
+	49, // 49: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
+	44, // 50: journal.v1.Base.sub_agents:type_name -> journal.v1.SubAgent
+	45, // 51: journal.v1.Base.aliases:type_name -> journal.v1.Alias
+	47, // 52: journal.v1.AcceptedKey.ended:type_name -> journal.v1.EndedRequest
+	3,  // 53: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
+	6,  // 54: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
+	47, // 55: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
+	56, // [56:56] is the sub-list for method output_type
+	56, // [56:56] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_journal_v1_journal_proto_init() }
@@ -3549,8 +4245,10 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_Cleared)(nil),
 		(*Event_AgentDeleted)(nil),
 		(*Event_Deactivated)(nil),
+		(*Event_TurnsReset)(nil),
 		(*Event_MessagesPut)(nil),
 		(*Event_MessagesRemoved)(nil),
+		(*Event_MessagesMerged)(nil),
 		(*Event_TurnAccepted)(nil),
 		(*Event_TurnStarted)(nil),
 		(*Event_TurnEnded)(nil),
@@ -3569,6 +4267,10 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_DeliveryFailed)(nil),
 		(*Event_DeliveryDropped)(nil),
 		(*Event_DeliveryStarted)(nil),
+		(*Event_StateSet)(nil),
+		(*Event_SubAgentRegistered)(nil),
+		(*Event_SubAgentRemoving)(nil),
+		(*Event_SubAgentRemoved)(nil),
 		(*Event_Base)(nil),
 	}
 	type x struct{}
@@ -3577,7 +4279,7 @@ func file_journal_v1_journal_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_journal_v1_journal_proto_rawDesc), len(file_journal_v1_journal_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   35,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
