@@ -22,7 +22,17 @@ func (r *Refused) Error() string { return fmt.Sprintf("refused with %d: %s", r.S
 
 // Dial opens a socket to a ws: URL. The error is a *Refused if the node has answered.
 func Dial(ctx context.Context, url string, header http.Header) (*Socket, error) {
-	ws, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: header, CompressionMode: websocket.CompressionDisabled})
+	return dial(ctx, url, &websocket.DialOptions{HTTPHeader: header})
+}
+
+// DialThrough is Dial over a transport of the caller's.
+func DialThrough(ctx context.Context, url string, t http.RoundTripper) (*Socket, error) {
+	return dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: t}})
+}
+
+func dial(ctx context.Context, url string, o *websocket.DialOptions) (*Socket, error) {
+	o.CompressionMode = websocket.CompressionDisabled
+	ws, response, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		if response == nil {
 			return nil, err
