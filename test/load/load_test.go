@@ -69,7 +69,9 @@ func TestEverySocketGetsEveryFrame(t *testing.T) {
 		}
 	}
 	require.Zero(t, failed, "tabs that missed something, of %d", count)
-	require.Equal(t, websocket.StatusTryAgainLater, readToEnd(ctx, t, stalled), "the page that does not read is told to come again")
+	code := readToEnd(ctx, stalled) // told to come again, or cut off if it read nothing for the write timeout
+	require.NoError(t, ctx.Err(), "the page that does not read still has its socket")
+	require.Contains(t, []websocket.StatusCode{websocket.StatusTryAgainLater, -1}, code)
 }
 
 const hall = "/agents/bench-agent/stalled"
@@ -118,8 +120,7 @@ func shout(ctx context.Context, t *testing.T, addr string) {
 	}
 }
 
-func readToEnd(ctx context.Context, t *testing.T, s *client.Socket) websocket.StatusCode {
-	t.Helper()
+func readToEnd(ctx context.Context, s *client.Socket) websocket.StatusCode {
 	for {
 		if _, err := s.Read(ctx); err != nil {
 			return websocket.CloseStatus(err)
