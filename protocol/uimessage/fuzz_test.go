@@ -68,6 +68,41 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
+func FuzzHeal(f *testing.F) {
+	f.Add([]byte(approvedBase))
+	f.Add([]byte(`{"id":"m","role":"data","content":[{"text":"a"},{"type":"image","image":"b"}],"toolInvocations":[{"state":"result","toolCallId":"c","toolName":"x","args":"{}","result":1}],"reasoning":"r","files":[{"data":"AA"}]}`))
+	f.Add([]byte(`{"id":"m","role":"user","parts":[{"type":"tool-invocation","toolInvocation":{"toolCallId":"c"}},{"type":"source","source":{"id":"s"}},{"type":"file"},{"type":"reasoning","reasoning":"x"},{"type":"dynamic-tool","toolCallId":"c","state":"x","input":[]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Heal(data)
+		strict, bad := ParseMessage(data)
+		if err != nil {
+			if bad == nil {
+				t.Fatalf("%s is refused: %v", data, err)
+			}
+			return
+		}
+		first := m.AppendJSON(nil)
+		if read, err := ParseMessage(first); err != nil || string(read.AppendJSON(nil)) != string(first) {
+			t.Fatalf("%s reads back as %s, %v", first, read.AppendJSON(nil), err)
+		}
+		again, err := Heal(first)
+		if err != nil {
+			t.Fatalf("%s: %v", first, err)
+		}
+		if second := again.AppendJSON(nil); string(second) != string(first) {
+			t.Fatalf("healed\n%s\ntwice\n%s", first, second)
+		}
+		for i, p := range m.Parts {
+			if p.IsTool() && p.Input[0] != '{' {
+				t.Fatalf("part %d of %s has no object for an input", i, first)
+			}
+		}
+		if bad == nil && len(strict.Parts) != len(m.Parts) {
+			t.Fatalf("%s lost or got parts: %s", data, first)
+		}
+	})
+}
+
 // FuzzFold makes streams out of few ids and values, so that their chunks meet.
 func FuzzFold(f *testing.F) {
 	for seed := range byte(40) {

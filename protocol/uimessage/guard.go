@@ -33,6 +33,7 @@ type call struct {
 	state       string
 	step        int  // of this stream; for a call of the base lastOfBase or ofBase
 	heard       int  // step in which this stream has announced it; unheard if it has not
+	open        bool // takes deltas of its input
 	hasInput    bool // the whole input was announced
 	approved    bool
 	preliminary bool

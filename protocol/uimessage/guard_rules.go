@@ -38,6 +38,7 @@ func admitReset(g *Guard, _ *Chunk) (drop bool, err error) {
 	clear(g.text)
 	clear(g.reasoning)
 	for id, t := range g.calls {
+		t.open = false // clients forget the inputs of earlier steps, too
 		switch g.step {
 		case t.step:
 			delete(g.calls, id)
@@ -122,17 +123,18 @@ func admitInputStart(g *Guard, c *Chunk) (drop bool, err error) {
 	if g.calls[c.ToolCallID] != nil {
 		return true, nil
 	}
-	g.newCall(c, InputStreaming)
+	g.newCall(c, InputStreaming).open = true
 	return false, nil
 }
 
-// admitInputDelta drops what belongs to a dropped announcement, too.
+// admitInputDelta drops what clients have no use for any more: the call has its
+// input, or its announcement was dropped or forgotten.
 func admitInputDelta(g *Guard, c *Chunk) (drop bool, err error) {
 	t := g.calls[c.ToolCallID]
 	if t == nil {
 		return true, unknownCall(c)
 	}
-	return t.state != InputStreaming || t.heard == unheard, nil
+	return t.state != InputStreaming || !t.open, nil
 }
 
 func admitInput(g *Guard, c *Chunk) (drop bool, err error) {

@@ -114,6 +114,18 @@ func TestGuardOfANewMessage(t *testing.T) {
 			 {"type":"reasoning-start","id":"r"}
 			 {"type":"reasoning-end","id":"r"}
 			 {"type":"finish-step"}`},
+		{"behind a reset the input of an earlier step's call comes only as a whole",
+			`{"type":"start"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"start-step"}
+			 {"type":"reset-step"}
+			 {"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"{}"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"start-step"}
+			 {"type":"reset-step"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`},
 		{"a call keeps the tool that it was announced with",
 			`{"type":"start"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}

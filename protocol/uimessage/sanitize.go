@@ -111,7 +111,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		for i := range list {
 			list[i] = cutStrings(list[i])
 		}
-		return append(append([]byte{'['}, bytes.Join(asBytes(list), []byte{','})...), ']')
+		return array(list)
 	case '{':
 		list, ok := split(raw)
 		if !ok {
@@ -125,12 +125,4 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		return list.json()
 	}
 	return raw
-}
-
-func asBytes(list []json.RawMessage) [][]byte {
-	out := make([][]byte, len(list))
-	for i := range list {
-		out[i] = list[i]
-	}
-	return out
 }
