@@ -34,7 +34,7 @@ func (c *client) apply(k Chunk) error {
 		if k.MessageID != "" {
 			c.message.ID = k.MessageID
 		}
-	case "start-step", "step-start":
+	case "start-step":
 		c.push(Part{Type: StepStart})
 	case "finish-step": // version 6
 		c.text, c.think = map[string]int{}, map[string]int{}

@@ -207,7 +207,7 @@ func (g *generator) approval() uimessage.Chunk {
 }
 
 func (g *generator) step() uimessage.Chunk {
-	return uimessage.Chunk{Type: pick(g, "start-step", "start-step", "start-step", "finish-step", "finish-step", "finish-step", "reset-step")}
+	return uimessage.Chunk{Type: pick(g, "start-step", "start-step", "step-start", "finish-step", "finish-step", "finish-step", "reset-step")}
 }
 
 // whole is a part that comes as one chunk.
