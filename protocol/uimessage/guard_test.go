@@ -86,6 +86,29 @@ func TestGuardOfANewMessage(t *testing.T) {
 			 {"type":"finish","messageMetadata":{"finishReason":"stop","done":true}}
 			 {"type":"finish","messageMetadata":{"finishReason":"mine"}}
 			 {"type":"finish"}`},
+		{"a step does not finish while a text is open, since AI SDK 6 would close it",
+			`{"type":"start"}
+			 {"type":"reasoning-start","id":"r"}
+			 {"type":"finish-step"}
+			 {"type":"reasoning-end","id":"r"}
+			 {"type":"finish-step"}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"reasoning-start","id":"r"}
+			 {"type":"reasoning-end","id":"r"}
+			 {"type":"finish-step"}`},
+		{"unknown kinds and data pass",
+			`{"type":"start"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`},
+	})
+}
+
+func TestGuardOfCalls(t *testing.T) {
+	guard := func() *Guard { return NewGuard(Message{ID: "m1"}, false) }
+	runGuardCases(t, guard, []guardCase{
 		{"an input behind the approval request makes it ask again",
 			`{"type":"start"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
@@ -104,16 +127,6 @@ func TestGuardOfANewMessage(t *testing.T) {
 			`{"type":"start","messageId":"m1"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{},"dynamic":true}`},
-		{"a step does not finish while a text is open, since AI SDK 6 would close it",
-			`{"type":"start"}
-			 {"type":"reasoning-start","id":"r"}
-			 {"type":"finish-step"}
-			 {"type":"reasoning-end","id":"r"}
-			 {"type":"finish-step"}`,
-			`{"type":"start","messageId":"m1"}
-			 {"type":"reasoning-start","id":"r"}
-			 {"type":"reasoning-end","id":"r"}
-			 {"type":"finish-step"}`},
 		{"behind a reset the input of an earlier step's call comes only as a whole",
 			`{"type":"start"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
@@ -133,13 +146,6 @@ func TestGuardOfANewMessage(t *testing.T) {
 			`{"type":"start","messageId":"m1"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
 			 {"type":"tool-input-error","toolCallId":"c","toolName":"x","input":{},"errorText":"bad"}`},
-		{"unknown kinds and data pass",
-			`{"type":"start"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`,
-			`{"type":"start","messageId":"m1"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`},
 	})
 }
 
