@@ -3,7 +3,7 @@
 # The tests of test/ are slow and start processes; each has a target of its own.
 # The house rules in test/arrows are quick and go with the unit tests.
 unit     = $$(go list ./... | grep -v '/holdfast/test/') ./test/arrows
-blackbox = $$(go list ./test/... | grep -v -e '/test/arrows$$' -e '/test/browser' -e '/test/kill$$')
+blackbox = $$(go list ./test/... | grep -v -e '/test/aisdk$$' -e '/test/arrows$$' -e '/test/browser' -e '/test/kill$$')
 
 # Pinned tools, each in a module of its own so that the product's go.mod stays clean.
 buf           = go tool -modfile=tools/buf/go.mod buf
@@ -16,7 +16,7 @@ BENCH    ?= .
 export PATH := $(CURDIR)/.tmp/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate test test-go test-blackbox test-browser vet lint check-generated check-web fuzz bench setup setup-check
+.PHONY: help run build web generate test test-go test-aisdk test-blackbox test-browser vet lint check-generated check-web fuzz bench setup setup-check
 
 ##@ Use
 
@@ -45,6 +45,10 @@ test: ## the whole suite; first installs what `make setup-check` names
 
 test-go: ## unit tests, conformance of the stores, house rules, with the race detector
 	go test -race $(unit)
+
+test-aisdk: setup ## our fold of message streams against the AI SDK's own reader
+	cd test/aisdk && npm ci --no-audit --no-fund --loglevel=error
+	go test -count=1 ./test/aisdk
 
 test-blackbox: ## the real binary on real sockets, killed and restarted (HOLDFAST_KILLS times)
 	go test -count=1 -timeout=20m $(blackbox)

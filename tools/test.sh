@@ -11,6 +11,7 @@ stages=(
 	"test-go        unit tests, conformance of the stores, house rules, with the race detector"
 	"lint           linters and schemas"
 	"check-generated  generated code is what its sources make"
+	"test-aisdk     our fold of message streams against the AI SDK's own reader"
 	"test-blackbox  the real binary on real sockets, killed and restarted"
 	"check-web      the committed page is what its sources build to"
 	"test-browser   the page in a real browser against the real binary"

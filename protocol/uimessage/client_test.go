@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// A client is what the requester of a stream does (AI SDK 7,
-// processUIMessageStream), as far as protocol.md §9.1 tells: above all, it
-// fails where the AI SDK throws. It is written without the fold's code, to
-// judge guard and fold.
+// A client is what the requester of a stream does (processUIMessageStream of the
+// AI SDK, of versions 6 and 7 the stricter one): above all, it fails where the
+// AI SDK throws. It is written without the fold's code, to judge guard and fold;
+// test/aisdk asks the AI SDK itself.
 type client struct {
 	message Message
 	text    map[string]int // places of open parts
 	think   map[string]int
 	inputs  map[string]string // raw inputs in the making
+	twice   bool              // a call has, or had until a reset-step, another part in a later step
 }
 
 func newClient(base Message) *client {
@@ -33,8 +34,10 @@ func (c *client) apply(k Chunk) error {
 		if k.MessageID != "" {
 			c.message.ID = k.MessageID
 		}
-	case "start-step", "step-start":
+	case "start-step":
 		c.push(Part{Type: StepStart})
+	case "finish-step": // version 6
+		c.text, c.think = map[string]int{}, map[string]int{}
 	case "reset-step":
 		c.message.Parts = c.message.Parts[:c.step()]
 		c.reset()
@@ -63,6 +66,14 @@ func (c *client) apply(k Chunk) error {
 func (c *client) push(p Part) int {
 	c.message.Parts = append(c.message.Parts, p)
 	return len(c.message.Parts) - 1
+}
+
+// extends is the AI SDK's rule by which a page that resumes goes on with the
+// message that it shows; else it begins another one.
+func extends(m Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p Part) bool {
+		return p.IsTool() && (p.State == InputStreaming || p.State == ApprovalResponded || p.State == InputAvailable && p.ProviderExecuted)
+	})
 }
 
 // step is where the parts of the current step begin.
@@ -113,11 +124,7 @@ func (c *client) tool(k Chunk) error {
 			return fmt.Errorf("tool-input-delta for missing call %q", k.ToolCallID)
 		}
 		c.inputs[k.ToolCallID] = raw + k.Delta
-		for i := c.step(); i < len(c.message.Parts); i++ {
-			if p := &c.message.Parts[i]; p.ToolCallID == k.ToolCallID {
-				p.State, p.Input = InputStreaming, completeJSON(raw+k.Delta)
-			}
-		}
+		c.twice = c.twice || !slices.ContainsFunc(c.message.Parts[c.step():], func(p Part) bool { return p.ToolCallID == k.ToolCallID })
 	case "tool-input-available":
 		p := c.announce(k)
 		p.State, p.Input = InputAvailable, k.Input
@@ -164,6 +171,7 @@ func (c *client) announce(k Chunk) *Part {
 			return p
 		}
 	}
+	c.twice = c.twice || c.call(k.ToolCallID) != nil
 	typ := toolPrefix + k.ToolName
 	if k.Dynamic {
 		typ = DynamicTool

@@ -68,12 +68,51 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
+func FuzzHeal(f *testing.F) {
+	f.Add([]byte(approvedBase))
+	f.Add([]byte(`{"id":"m","role":"data","content":[{"text":"a"},{"type":"image","image":"b"}],"toolInvocations":[{"state":"result","toolCallId":"c","toolName":"x","args":"{}","result":1}],"reasoning":"r","files":[{"data":"AA"}]}`))
+	f.Add([]byte(`{"id":"m","role":"user","parts":[{"type":"tool-invocation","toolInvocation":{"toolCallId":"c"}},{"type":"source","source":{"id":"s"}},{"type":"file"},{"type":"reasoning","reasoning":"x"},{"type":"dynamic-tool","toolCallId":"c","state":"x","input":[]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Heal(data)
+		strict, bad := ParseMessage(data)
+		if err != nil {
+			if bad == nil {
+				t.Fatalf("%s is refused: %v", data, err)
+			}
+			return
+		}
+		first := m.AppendJSON(nil)
+		if read, err := ParseMessage(first); err != nil || string(read.AppendJSON(nil)) != string(first) {
+			t.Fatalf("%s reads back as %s, %v", first, read.AppendJSON(nil), err)
+		}
+		again, err := Heal(first)
+		if err != nil {
+			t.Fatalf("%s: %v", first, err)
+		}
+		if second := again.AppendJSON(nil); string(second) != string(first) {
+			t.Fatalf("healed\n%s\ntwice\n%s", first, second)
+		}
+		for i, p := range m.Parts {
+			if p.IsTool() && p.Input[0] != '{' {
+				t.Fatalf("part %d of %s has no object for an input", i, first)
+			}
+		}
+		if bad == nil && len(strict.Parts) != len(m.Parts) {
+			t.Fatalf("%s lost or got parts: %s", data, first)
+		}
+	})
+}
+
 // FuzzFold makes streams out of few ids and values, so that their chunks meet.
 func FuzzFold(f *testing.F) {
 	for seed := range byte(40) {
 		f.Add([]byte{seed, seed * 7, 3, seed ^ 0x55, 1, 2, 3, seed * 11, 5, 9, seed, 0, 0, seed * 3})
 	}
 	names := slices.Sorted(maps.Keys(kinds))
+	// A call with a preliminary output is announced once more in a continuation.
+	f.Add(slices.Concat(
+		chosen(names, "tool-input-available", 0x20), chosen(names, "tool-output-available", 0x40), []byte{0xC0},
+		chosen(names, "tool-input-available", 0x30)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		wild := NewFold(Message{ID: "m"})
 		guarded := newGuarded(t, Message{ID: "m"}, false)
@@ -89,6 +128,11 @@ func FuzzFold(f *testing.F) {
 		unfoldsToItself(t, guarded.fold.Message())
 		guarded.clientAgrees()
 	})
+}
+
+// chosen is what makes madeUp return a chunk of this kind.
+func chosen(names []string, kind string, how byte) []byte {
+	return []byte{byte(2 * slices.Index(names, kind)), how}
 }
 
 // madeUp returns a chunk of the kind that pick chooses; how chooses the fields.
@@ -127,12 +171,17 @@ type guarded struct {
 	guard  *Guard
 	fold   *Fold
 	client *client
+	apart  *client // of a page that begins a message of its own; nil if none does
 	sent   []Chunk
 	over   bool
 }
 
 func newGuarded(t *testing.T, base Message, continuation bool) *guarded {
-	return &guarded{t: t, guard: NewGuard(base, continuation), fold: NewFold(base), client: newClient(base)}
+	s := &guarded{t: t, guard: NewGuard(base, continuation), fold: NewFold(base), client: newClient(base)}
+	if continuation && !extends(base) {
+		s.apart = newClient(Message{})
+	}
+	return s
 }
 
 // send passes c on. Now and then (as data says) the message is continued by a
@@ -148,6 +197,12 @@ func (s *guarded) send(c Chunk, data []byte) []byte {
 		if bad := s.client.apply(c); bad != nil {
 			s.t.Fatalf("the client fails: %v\n%s", bad, jsonLines(s.sent))
 		}
+		if s.apart == nil {
+			continue
+		}
+		if bad := s.apart.apply(c); bad != nil {
+			s.t.Fatalf("the client with a message of its own fails: %v\n%s", bad, jsonLines(s.sent))
+		}
 	}
 	s.over = err != nil
 	if len(data) > 2 && data[0] >= 0xC0 {
@@ -161,8 +216,8 @@ func (s *guarded) send(c Chunk, data []byte) []byte {
 // clientAgrees compares what the client has made of the stream with the fold.
 func (s *guarded) clientAgrees() {
 	got, want := s.fold.Message(), s.client.message
-	if s.client.forked() {
-		return // a late tool-input-available has made a second part there; the transcript heals it
+	if s.client.twice {
+		return // an input that went on behind a start-step has made a second part there
 	}
 	if len(got.Parts) != len(want.Parts) {
 		s.t.Fatalf("%d parts, client has %d\n%s\n%s\n%s", len(got.Parts), len(want.Parts), got.AppendJSON(nil), want.AppendJSON(nil), jsonLines(s.sent))
@@ -173,18 +228,6 @@ func (s *guarded) clientAgrees() {
 			s.t.Fatalf("part %d\n fold   %s\n client %s\n%s", i, g, w, jsonLines(s.sent))
 		}
 	}
-}
-
-// forked reports whether the client has a call twice.
-func (c *client) forked() bool {
-	seen := make(map[string]bool)
-	for _, p := range c.message.Parts {
-		if p.IsTool() && seen[p.ToolCallID] {
-			return true
-		}
-		seen[p.ToolCallID] = seen[p.ToolCallID] || p.IsTool()
-	}
-	return false
 }
 
 // seenByClient keeps of a part what the strict client folds.

@@ -17,6 +17,7 @@ type Guard struct {
 	MessageID string
 
 	continuation bool
+	extended     bool // a page that resumes goes on with the base that it shows
 	started      bool
 	step         int                 // start-steps so far
 	text         map[string]struct{} // ids of open text parts
@@ -30,13 +31,20 @@ type Guard struct {
 type call struct {
 	part        Part // as it was announced
 	state       string
-	step        int  // of this stream; -1 for a call of the base
-	announced   bool // in this stream
+	step        int  // of this stream; for a call of the base lastOfBase or ofBase
+	heard       int  // step in which this stream has announced it; unheard if it has not
+	open        bool // takes deltas of its input
 	hasInput    bool // the whole input was announced
 	approved    bool
 	preliminary bool
 	request     *Chunk // the last approval request
 }
+
+const (
+	unheard    = -1
+	lastOfBase = -1 // in the base's last step, which goes on until the stream's first start-step
+	ofBase     = -2
+)
 
 func (t *call) final() bool {
 	switch t.state {
@@ -59,11 +67,15 @@ func NewGuard(base Message, continuation bool) *Guard {
 		calls:        make(map[string]*call),
 		approvals:    make(map[string]string),
 	}
-	for _, p := range base.Parts {
+	last := lastStep(base.Parts)
+	for i, p := range base.Parts {
 		if !p.IsTool() {
 			continue
 		}
-		t := &call{part: p, state: p.State, step: -1, hasInput: len(p.Input) > 0 && p.State != InputStreaming, preliminary: p.Preliminary}
+		t := &call{part: p, state: p.State, step: ofBase, heard: unheard, hasInput: len(p.Input) > 0 && p.State != InputStreaming, preliminary: p.Preliminary}
+		if i >= last {
+			t.step = lastOfBase
+		}
 		if p.Approval != nil {
 			t.approved = p.Approval.yes()
 			g.approvals[p.Approval.ID] = p.ToolCallID
@@ -71,8 +83,18 @@ func NewGuard(base Message, continuation bool) *Guard {
 			t.request = &request
 		}
 		g.calls[p.ToolCallID] = t
+		g.extended = g.extended || p.State == InputStreaming || p.State == ApprovalResponded || p.State == InputAvailable && p.ProviderExecuted
 	}
 	return g
+}
+
+// lastStep returns where the parts of the last step begin.
+func lastStep(parts []Part) int {
+	i := len(parts)
+	for i > 0 && parts[i-1].Type != StepStart {
+		i--
+	}
+	return i
 }
 
 // Admit decides on the next chunk of the stream: out is what is to be sent in
@@ -131,12 +153,6 @@ func (g *Guard) Pass(dst []Chunk, c Chunk) ([]Chunk, error) {
 		out, _, _ := g.Admit(g.Start())
 		dst = append(dst, out)
 	}
-	var err error
-	for _, a := range g.announcements(&c) {
-		if dst, err = g.pass(dst, a); err != nil {
-			return dst, err
-		}
-	}
 	return g.pass(dst, c)
 }
 
@@ -146,7 +162,7 @@ func (g *Guard) pass(dst []Chunk, c Chunk) ([]Chunk, error) {
 		return dst, err
 	}
 	if !drop {
-		dst = append(dst, out)
+		dst = append(g.announce(dst, &out), out)
 	}
 	if owed := g.owed; owed != nil {
 		return g.pass(dst, *owed)
@@ -154,36 +170,32 @@ func (g *Guard) pass(dst []Chunk, c Chunk) ([]Chunk, error) {
 	return dst, nil
 }
 
-// announcements returns what a client has to hear before c if c settles a call
-// that only the base knows. AI SDK 6 begins a continuation with an empty message
-// and fails on the output of an unknown call; AI SDK 7 keeps the message and
-// takes the second announcement for an update. After the first start-step it
-// would be a second part there, so then there is none.
-func (g *Guard) announcements(c *Chunk) []Chunk {
-	switch c.Type {
-	case "tool-output-available", "tool-output-error", "tool-output-denied", "tool-approval-request", "tool-approval-response":
-	default:
-		return nil
-	}
+// announce appends what a client has to hear before the admitted c if c is about
+// a call that only the base knows. A page begins a message of its own for most
+// continuations, and fails on the output of an unknown call. One that goes on
+// with the base takes the second announcement for an update, which c at once
+// moves on, or for another call if a step has begun since; it is spared that.
+// Without c an announcement would undo what the call has reached, so a
+// producer's own is dropped (admitInput).
+func (g *Guard) announce(dst []Chunk, c *Chunk) []Chunk {
 	id := c.ToolCallID
-	if c.Type == "tool-approval-response" {
+	switch c.Type {
+	case "tool-output-available", "tool-output-error", "tool-output-denied", "tool-approval-request":
+	case "tool-approval-response":
 		id = g.approvals[c.ApprovalID]
+	default:
+		return dst
 	}
 	t := g.calls[id]
-	if t == nil || !g.reannounces(t) {
-		return nil
+	if t == nil || t.heard != unheard || g.extended && (g.step > 0 || t.step != lastOfBase) {
+		return dst
 	}
-	list := []Chunk{t.part.announce("tool-input-available")}
+	t.heard = g.step
+	dst = append(dst, t.part.announce("tool-input-available"))
 	if c.Type == "tool-approval-response" && t.request != nil {
-		list = append(list, *t.request)
+		dst = append(dst, *t.request)
 	}
-	return list
-}
-
-// reannounces reports whether an open call of the base may be announced once
-// more in this stream.
-func (g *Guard) reannounces(t *call) bool {
-	return t.step < 0 && !t.announced && !t.final() && g.step == 0
+	return dst
 }
 
 // announce is the chunk that introduces p with its whole input, or without any

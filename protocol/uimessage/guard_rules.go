@@ -24,7 +24,9 @@ func admitStart(g *Guard, c *Chunk) (drop bool, err error) {
 	return false, nil
 }
 
-func admitStep(g *Guard, _ *Chunk) (drop bool, err error) {
+// admitStep sends the name that clients know; they ignore the older one.
+func admitStep(g *Guard, c *Chunk) (drop bool, err error) {
+	c.Type = "start-step"
 	g.step++
 	return false, nil
 }
@@ -38,8 +40,12 @@ func admitReset(g *Guard, _ *Chunk) (drop bool, err error) {
 	clear(g.text)
 	clear(g.reasoning)
 	for id, t := range g.calls {
-		if t.step == g.step {
+		t.open = false // clients forget the inputs of earlier steps, too
+		switch g.step {
+		case t.step:
 			delete(g.calls, id)
+		case t.heard:
+			t.heard = unheard
 		}
 	}
 	for approval, id := range g.approvals {
@@ -48,6 +54,13 @@ func admitReset(g *Guard, _ *Chunk) (drop bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// admitStepEnd lets the end of a step wait for nobody: AI SDK 6 closes there what
+// another of the merged streams still writes to, and fails on its next delta. No
+// part shows that a step has finished, so nothing is sent then.
+func admitStepEnd(g *Guard, _ *Chunk) (drop bool, err error) {
+	return len(g.text)+len(g.reasoning) > 0, nil
 }
 
 // admitFinish moves the finish reason into the message's metadata, where clients
@@ -98,7 +111,7 @@ func (g *Guard) newCall(c *Chunk, state string) *call {
 	if c.Dynamic {
 		p.Type = DynamicTool
 	}
-	t := &call{part: p, state: state, step: g.step, announced: true}
+	t := &call{part: p, state: state, step: g.step, heard: g.step}
 	g.calls[c.ToolCallID] = t
 	return t
 }
@@ -112,16 +125,18 @@ func admitInputStart(g *Guard, c *Chunk) (drop bool, err error) {
 	if g.calls[c.ToolCallID] != nil {
 		return true, nil
 	}
-	g.newCall(c, InputStreaming)
+	g.newCall(c, InputStreaming).open = true
 	return false, nil
 }
 
+// admitInputDelta drops what clients have no use for any more: the call has its
+// input, or its announcement was dropped or forgotten.
 func admitInputDelta(g *Guard, c *Chunk) (drop bool, err error) {
 	t := g.calls[c.ToolCallID]
-	if t == nil || t.state == InputStreaming && !t.announced {
+	if t == nil {
 		return true, unknownCall(c)
 	}
-	return t.state != InputStreaming, nil
+	return t.state != InputStreaming || !t.open, nil
 }
 
 func admitInput(g *Guard, c *Chunk) (drop bool, err error) {
@@ -134,12 +149,14 @@ func admitInput(g *Guard, c *Chunk) (drop bool, err error) {
 	case t.state == ApprovalRequested && !t.hasInput:
 		// Clients fall back to input-available, so the question goes out again.
 		t.state, g.owed = InputAvailable, t.request
-	case g.reannounces(t):
 	default:
 		return true, nil
 	}
-	t.announced, t.hasInput = true, true
-	c.Dynamic = t.part.Type == DynamicTool
+	t.hasInput = true
+	if t.heard == unheard {
+		t.heard = g.step
+	}
+	t.named(c)
 	return false, nil
 }
 
@@ -150,15 +167,22 @@ func admitInputError(g *Guard, c *Chunk) (drop bool, err error) {
 	} else if t.state == OutputAvailable || t.final() {
 		return true, nil
 	}
+	t.state = OutputError
 	if t.step != g.step { // clients look for the call in the current step only, and would make another
 		*c = Chunk{
 			Type: "tool-output-error", ToolCallID: c.ToolCallID, ErrorText: c.ErrorText,
 			ProviderExecuted: c.ProviderExecuted, ProviderMetadata: c.ProviderMetadata, ToolMetadata: c.ToolMetadata,
 		}
+		return false, nil
 	}
-	t.announced, t.state = true, OutputError
-	c.Dynamic = t.part.Type == DynamicTool
+	t.named(c)
 	return false, nil
+}
+
+// named gives c the tool of the call that it is about: clients would take over
+// another name, or make another part for the other kind of tool.
+func (t *call) named(c *Chunk) {
+	c.ToolName, c.Dynamic = t.part.Tool(), t.part.Type == DynamicTool
 }
 
 func admitApprovalRequest(g *Guard, c *Chunk) (drop bool, err error) {
@@ -168,6 +192,12 @@ func admitApprovalRequest(g *Guard, c *Chunk) (drop bool, err error) {
 		return true, unknownCall(c)
 	case t.state == OutputAvailable, t.final(), t.state == ApprovalResponded:
 		return true, nil
+	}
+	if other, used := g.approvals[c.ApprovalID]; used && other != c.ToolCallID {
+		return true, &SequenceError{c.Type, c.ApprovalID, "this approval was asked for another call"}
+	}
+	if t.request != nil {
+		delete(g.approvals, t.request.ApprovalID) // the new question takes its place in the part
 	}
 	request := *c
 	t.state, t.request = ApprovalRequested, &request

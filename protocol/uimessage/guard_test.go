@@ -86,6 +86,29 @@ func TestGuardOfANewMessage(t *testing.T) {
 			 {"type":"finish","messageMetadata":{"finishReason":"stop","done":true}}
 			 {"type":"finish","messageMetadata":{"finishReason":"mine"}}
 			 {"type":"finish"}`},
+		{"a step does not finish while a text is open, since AI SDK 6 would close it",
+			`{"type":"start"}
+			 {"type":"reasoning-start","id":"r"}
+			 {"type":"finish-step"}
+			 {"type":"reasoning-end","id":"r"}
+			 {"type":"finish-step"}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"reasoning-start","id":"r"}
+			 {"type":"reasoning-end","id":"r"}
+			 {"type":"finish-step"}`},
+		{"unknown kinds and data pass",
+			`{"type":"start"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"brand-new","x":1}
+			 {"type":"data-p","data":1,"transient":true}`},
+	})
+}
+
+func TestGuardOfCalls(t *testing.T) {
+	guard := func() *Guard { return NewGuard(Message{ID: "m1"}, false) }
+	runGuardCases(t, guard, []guardCase{
 		{"an input behind the approval request makes it ask again",
 			`{"type":"start"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
@@ -104,13 +127,25 @@ func TestGuardOfANewMessage(t *testing.T) {
 			`{"type":"start","messageId":"m1"}
 			 {"type":"tool-input-start","toolCallId":"c","toolName":"x","dynamic":true}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{},"dynamic":true}`},
-		{"unknown kinds and data pass",
+		{"behind a reset the input of an earlier step's call comes only as a whole",
 			`{"type":"start"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`,
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"start-step"}
+			 {"type":"reset-step"}
+			 {"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"{}"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`,
 			`{"type":"start","messageId":"m1"}
-			 {"type":"brand-new","x":1}
-			 {"type":"data-p","data":1,"transient":true}`},
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"start-step"}
+			 {"type":"reset-step"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}`},
+		{"a call keeps the tool that it was announced with",
+			`{"type":"start"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"tool-input-error","toolCallId":"c","toolName":"y","dynamic":true,"input":{},"errorText":"bad"}`,
+			`{"type":"start","messageId":"m1"}
+			 {"type":"tool-input-start","toolCallId":"c","toolName":"x"}
+			 {"type":"tool-input-error","toolCallId":"c","toolName":"x","input":{},"errorText":"bad"}`},
 	})
 }
 
@@ -148,6 +183,20 @@ func TestGuardOfAContinuation(t *testing.T) {
 			`{"type":"start"}
 			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
 			 {"type":"tool-output-available","toolCallId":"c","output":1}`},
+		{"an announcement that nothing follows is dropped: clients would take the call back",
+			`{"type":"start"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
+			 {"type":"tool-input-start","toolCallId":"d","toolName":"mcp"}
+			 {"type":"tool-input-delta","toolCallId":"d","inputTextDelta":"{}"}
+			 {"type":"tool-output-denied","toolCallId":"c"}
+			 {"type":"tool-approval-response","approvalId":"a","approved":true}`,
+			`{"type":"start"}`},
+		{"an error of a known call's input is its output's, and announced like one",
+			`{"type":"start"}
+			 {"type":"tool-input-error","toolCallId":"c","toolName":"pay","input":{},"errorText":"bad"}`,
+			`{"type":"start"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"pay","input":{"n":1}}
+			 {"type":"tool-output-error","toolCallId":"c","errorText":"bad"}`},
 		{"an answer to a question of the base asks it first",
 			`{"type":"start"}
 			 {"type":"tool-approval-response","approvalId":"b","approved":false}
@@ -172,6 +221,40 @@ func TestGuardOfAContinuation(t *testing.T) {
 			`{"type":"start"}
 			 {"type":"start-step"}
 			 {"type":"reset-step"}`},
+	})
+}
+
+// A page that finds no call to go on with begins a message of its own: it has to
+// hear of every call of the base, in whatever step, and again after a reset.
+func TestGuardOfAContinuationThatPagesBeginAnew(t *testing.T) {
+	guard := func() *Guard {
+		return NewGuard(message(t, `{"id":"m1","role":"assistant","parts":[
+			{"type":"tool-x","toolCallId":"p","state":"output-available","input":{},"output":1,"preliminary":true},
+			{"type":"step-start"},
+			{"type":"tool-x","toolCallId":"c","state":"input-available","input":{"n":1}}]}`), true)
+	}
+	runGuardCases(t, guard, []guardCase{
+		{"a preliminary output is not taken back, only replaced",
+			`{"type":"start"}
+			 {"type":"tool-input-available","toolCallId":"p","toolName":"x","input":{}}
+			 {"type":"tool-approval-request","approvalId":"a","toolCallId":"p"}
+			 {"type":"tool-output-available","toolCallId":"p","output":2}`,
+			`{"type":"start"}
+			 {"type":"tool-input-available","toolCallId":"p","toolName":"x","input":{}}
+			 {"type":"tool-output-available","toolCallId":"p","output":2}`},
+		{"an output behind a start-step is announced, and again after a reset",
+			`{"type":"start"}
+			 {"type":"start-step"}
+			 {"type":"tool-output-available","toolCallId":"c","output":1,"preliminary":true}
+			 {"type":"reset-step"}
+			 {"type":"tool-output-available","toolCallId":"c","output":2}`,
+			`{"type":"start"}
+			 {"type":"start-step"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"n":1}}
+			 {"type":"tool-output-available","toolCallId":"c","output":1,"preliminary":true}
+			 {"type":"reset-step"}
+			 {"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{"n":1}}
+			 {"type":"tool-output-available","toolCallId":"c","output":2}`},
 	})
 }
 
@@ -200,6 +283,14 @@ func TestGuardRefusesWhatClientsThrowOn(t *testing.T) {
 		{`{"type":"tool-output-denied","toolCallId":"c9"}`, "c9"},
 		{`{"type":"tool-approval-request","approvalId":"a","toolCallId":"c9"}`, "c9"},
 		{`{"type":"tool-approval-response","approvalId":"a9","approved":true}`, "a9"},
+		{`{"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}
+		  {"type":"tool-approval-request","approvalId":"a9","toolCallId":"c"}
+		  {"type":"tool-approval-request","approvalId":"b","toolCallId":"c"}
+		  {"type":"tool-approval-response","approvalId":"a9","approved":true}`, "a9"}, // b has replaced it
+		{`{"type":"tool-input-available","toolCallId":"c","toolName":"x","input":{}}
+		  {"type":"tool-input-available","toolCallId":"d","toolName":"x","input":{}}
+		  {"type":"tool-approval-request","approvalId":"a9","toolCallId":"c"}
+		  {"type":"tool-approval-request","approvalId":"a9","toolCallId":"d"}`, "a9"}, // the answer would reach c
 		{`{"type":"text-start","id":"t9"}
 		  {"type":"text-end","id":"t9"}
 		  {"type":"text-delta","id":"t9","delta":"x"}`, "t9"},

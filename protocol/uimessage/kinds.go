@@ -34,7 +34,7 @@ var kinds = map[string]*kind{
 	"start":       {fields{chunkMessageID, chunkMessageMetadata}, Prose, admitStart, foldStart},
 	"start-step":  {nil, Prose, admitStep, foldStep},
 	StepStart:     {nil, Prose, admitStep, foldStep}, // older name of start-step
-	"finish-step": {nil, LazyFact, nil, nil},
+	"finish-step": {nil, LazyFact, admitStepEnd, nil},
 	"reset-step":  {nil, Prose, admitReset, foldReset},
 	"finish":      {fields{chunkFinishReason, chunkMessageMetadata}, LazyFact, admitFinish, foldMetadata},
 	"abort":       {fields{chunkReason}, LazyFact, nil, nil},
@@ -59,7 +59,7 @@ var kinds = map[string]*kind{
 	"tool-input-start":     {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInputEncoding, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, Prose, admitInputStart, foldInputStart},
 	"tool-input-delta":     {fields{chunkToolCallID.need(), chunkInputDelta.need()}, Prose, admitInputDelta, foldDelta},
 	"tool-input-available": {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInput, foldInput},
-	"tool-input-error":     {fields{chunkToolCallID.need(), chunkToolName.need(), chunkTitle, chunkInput, chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInputError, foldInputError},
+	"tool-input-error":     {fields{chunkToolCallID.need(), chunkToolName.need(), chunkInput, chunkErrorText.need(), chunkDynamic, chunkProviderExecuted, chunkMetadata, chunkToolMetadata}, UrgentFact, admitInputError, foldInputError},
 
 	"tool-approval-request":  {fields{chunkApprovalID.need(), chunkToolCallID.need(), chunkReason}, UrgentFact, admitApprovalRequest, foldApprovalRequest},
 	"tool-approval-response": {fields{chunkApprovalID.need(), chunkApproved.need(), chunkReason, chunkProviderExecuted, chunkMetadata}, UrgentFact, admitApprovalResponse, foldApprovalResponse},

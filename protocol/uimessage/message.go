@@ -30,6 +30,10 @@ type Message struct {
 // ParseMessage reads one message and checks what a client may have got wrong:
 // the id (not empty, at most 256 bytes), the role, each part's type and the
 // fields that its type is made of. Errors are *InvalidError.
+//
+// It is for messages in today's form: what this system has written itself, and
+// what an author hands in. What a client sends, and rows of unknown age, go
+// through Heal.
 func ParseMessage(data []byte) (Message, error) {
 	raw, bad := clean(data)
 	if bad != nil {
@@ -42,9 +46,11 @@ func ParseMessage(data []byte) (Message, error) {
 	return m, nil
 }
 
-// ParseMessages reads a JSON array of messages. The paths in its errors begin
-// with "messages".
-func ParseMessages(data []byte) ([]Message, error) {
+// ParseMessages reads a JSON array of messages as ParseMessage does. The paths
+// in its errors begin with "messages".
+func ParseMessages(data []byte) ([]Message, error) { return parseMessages(data, parseMessage) }
+
+func parseMessages(data []byte, parse func(json.RawMessage) (Message, *InvalidError)) ([]Message, error) {
 	raw, bad := clean(data)
 	if bad != nil {
 		return nil, bad.In("messages")
@@ -55,7 +61,7 @@ func ParseMessages(data []byte) ([]Message, error) {
 	}
 	out := make([]Message, len(list))
 	for i := range list {
-		if out[i], bad = parseMessage(list[i]); bad != nil {
+		if out[i], bad = parse(list[i]); bad != nil {
 			return nil, bad.In("messages[" + strconv.Itoa(i) + "]")
 		}
 	}

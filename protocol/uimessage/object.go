@@ -28,6 +28,36 @@ func (m *members) take(name string) json.RawMessage {
 	return nil
 }
 
+// get returns the value of a member; nil if there is none.
+func (m members) get(name string) json.RawMessage {
+	for i := range m {
+		if m[i].name == name {
+			return m[i].raw
+		}
+	}
+	return nil
+}
+
+// set gives a member another value, or appends it.
+func (m *members) set(name string, raw json.RawMessage) {
+	for i := range *m {
+		if (*m)[i].name == name {
+			(*m)[i].raw = raw
+			return
+		}
+	}
+	*m = append(*m, member{name, raw})
+}
+
+// rename gives a member another name, unless that is taken.
+func (m members) rename(from, to string) {
+	for i := range m {
+		if m[i].name == from && m.get(to) == nil {
+			m[i].name = to
+		}
+	}
+}
+
 // rest returns copies of what has not been taken; nil if that is nothing.
 func (m members) rest() map[string]json.RawMessage {
 	if len(m) == 0 {
@@ -51,6 +81,18 @@ func (m members) json() []byte {
 		dst = append(dst, m[i].raw...)
 	}
 	return append(dst, '}')
+}
+
+// array makes a JSON array of its elements.
+func array(list []json.RawMessage) json.RawMessage {
+	dst := []byte{'['}
+	for i, raw := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, raw...)
+	}
+	return append(dst, ']')
 }
 
 // split returns the members of a JSON object; ok is false if raw is not a valid

@@ -46,9 +46,10 @@ func (c *cutter) closed() []byte {
 	return out
 }
 
+// scan goes through the first value; what comes after it is none of it.
 func (c *cutter) scan() {
 	key := false // the next string is the name of a member
-	for i := 0; i < len(c.text); {
+	for i := 0; i < len(c.text) && (c.keep == 0 || len(c.stack) > 0); {
 		switch b := c.text[i]; b {
 		case '{', '[':
 			c.stack = append(c.stack, b+2) // ASCII: '{'+2 = '}', '['+2 = ']'

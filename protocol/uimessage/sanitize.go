@@ -22,7 +22,7 @@ func Sanitize(m Message) Message {
 	for _, p := range m.Parts {
 		p.ProviderMetadata = dropOpenAI(p.ProviderMetadata)
 		p.CallProviderMetadata = dropOpenAI(p.CallProviderMetadata)
-		if p.Type == ReasoningPart && strings.TrimSpace(p.Text) == "" && len(p.ProviderMetadata) == 0 {
+		if p.Type == ReasoningPart && strings.TrimSpace(p.Text) == "" && saysNothing(p.ProviderMetadata) {
 			continue
 		}
 		if p.ProviderExecuted && p.IsTool() && !quotesTheWeb(p.Tool()) {
@@ -36,11 +36,15 @@ func Sanitize(m Message) Message {
 	return m
 }
 
-// quotesTheWeb is for the tools whose results the model must see again word for
-// word, under their plain or dated names.
-func quotesTheWeb(tool string) bool {
-	return strings.HasPrefix(tool, "web_search") || strings.HasPrefix(tool, "web_fetch")
+// saysNothing reports whether metadata has no provider's object.
+func saysNothing(metadata json.RawMessage) bool {
+	list, _ := split(metadata)
+	return len(list) == 0
 }
+
+// quotesTheWeb is for the tools whose results the model must see again word for
+// word.
+func quotesTheWeb(tool string) bool { return tool == "web_search" || tool == "web_fetch" }
 
 // dropOpenAI removes what must not be stored from the metadata of one part, and
 // whatever objects it leaves empty.
@@ -107,7 +111,7 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		for i := range list {
 			list[i] = cutStrings(list[i])
 		}
-		return append(append([]byte{'['}, bytes.Join(asBytes(list), []byte{','})...), ']')
+		return array(list)
 	case '{':
 		list, ok := split(raw)
 		if !ok {
@@ -121,12 +125,4 @@ func cutStrings(raw json.RawMessage) json.RawMessage {
 		return list.json()
 	}
 	return raw
-}
-
-func asBytes(list []json.RawMessage) [][]byte {
-	out := make([][]byte, len(list))
-	for i := range list {
-		out[i] = list[i]
-	}
-	return out
 }
