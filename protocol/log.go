@@ -216,10 +216,14 @@ type out struct {
 }
 
 // take appends the next frames for s to dst, and moves the cursor over them.
-// Nothing appended means that s is idle now and will be roused.
+// Nothing appended means that s is idle now and will be roused, or that all is
+// taken that was due to it before its end.
 func (l *log) take(s *seat, dst []out) []out {
-	n, bytes := len(dst), 0
-	for end := l.end(); s.pos < end && len(dst)-n < batchFrames && (bytes == 0 || bytes < batchBytes); {
+	n, bytes, end := len(dst), 0, l.end()
+	if s.bye != nil {
+		end = min(end, s.bye.at)
+	}
+	for s.pos < end && len(dst)-n < batchFrames && (bytes == 0 || bytes < batchBytes) {
 		e := &l.entries[s.pos-l.base]
 		due := s.reach(e)
 		if due && e.replay != nil {
@@ -238,7 +242,7 @@ func (l *log) take(s *seat, dst []out) []out {
 	if s.eased != nil && !l.crowded(s, 0) {
 		s.ease()
 	}
-	if len(dst) == n && !s.idle {
+	if len(dst) == n && !s.idle && s.pos == l.end() {
 		s.idle, s.caught = true, true
 		l.busy--
 		l.settle()

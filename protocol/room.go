@@ -251,13 +251,15 @@ func (r *room) refused(s *seat, request, text string) {
 func (r *room) take(s *seat, dst []out) (_ []out, bye *farewell) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if s.joined && (s.bye == nil || s.pos < s.bye.at) {
+		if dst = r.log.take(s, dst); len(dst) > 0 {
+			return dst, nil
+		}
+	}
 	if s.bye != nil && s.pos >= s.bye.at {
-		return dst, s.bye
+		bye = s.bye
 	}
-	if s.joined {
-		dst = r.log.take(s, dst)
-	}
-	return dst, nil
+	return dst, bye
 }
 
 var restarted = farewell{code: websocket.StatusServiceRestart, reason: "agent restarted, reconnect"}

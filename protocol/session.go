@@ -63,6 +63,7 @@ const maxMissed = 2
 
 // open upgrades a request to a session, which then runs by itself.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
+	s := newSession(h, a, r.URL.Query().Get("_pk"))
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
 	conn, err := websocket.Accept(cw, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
@@ -70,10 +71,10 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	})
 	if err != nil {
 		h.log.Debug("upgrade failed", "agent", a, "error", err)
+		s.cancel()
 		return
 	}
 	conn.SetReadLimit(-1) // session.next has a limit of its own, with a clearer reason
-	s := newSession(h, a, r.URL.Query().Get("_pk"))
 	s.conn, s.cork = conn, cw.conn
 	if !h.admit(s, a) {
 		conn.Close(websocket.StatusServiceRestart, "node is stopping, reconnect")
