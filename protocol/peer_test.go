@@ -49,6 +49,7 @@ type peer struct {
 	terms  feed.Terms
 	opened func(context.Context)
 	state  func(string) error
+	ctx    context.Context // of SetState
 	call   func(context.Context, string, []json.RawMessage, func(json.RawMessage) error) (json.RawMessage, error)
 }
 
@@ -72,7 +73,8 @@ func (p *peer) Closed(code int, reason string) {
 	close(p.heard) // nothing may come after it
 }
 
-func (p *peer) SetState(_ context.Context, state json.RawMessage) error {
+func (p *peer) SetState(ctx context.Context, state json.RawMessage) error {
+	p.ctx = ctx
 	if p.state != nil {
 		return p.state(string(state))
 	}
