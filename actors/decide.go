@@ -16,6 +16,7 @@ type ask struct {
 	by    string // socket that gave it, if any
 	items func(*chat.State) []feed.Item
 	watch chan<- ChatResponse // for Submit: gets the end of the turn
+	done  func()              // called before reply, if the command has changed anything
 	reply func(error)
 }
 
@@ -47,7 +48,12 @@ func (a *shell) ask(m ask) {
 }
 
 func (a *shell) obey(m ask) error {
-	if err := a.decide(m.cmd, m.by, a.guarded); err != nil {
+	var events []chat.Event
+	err := a.decide(m.cmd, m.by, func(cmd chat.Command) (_ []chat.Event, err error) {
+		events, err = a.guarded(cmd)
+		return events, err
+	})
+	if err != nil {
 		return err
 	}
 	if m.items != nil {
@@ -58,7 +64,12 @@ func (a *shell) obey(m ask) error {
 	if s, ok := m.cmd.(chat.Submit); ok && m.watch != nil {
 		a.watchTurn(s.Request, m.watch)
 	}
-	a.out.put(output{need: a.version(), send: m.reply})
+	a.out.put(output{need: a.version(), send: func(err error) {
+		if err == nil && m.done != nil && len(events) > 0 {
+			m.done()
+		}
+		m.reply(err)
+	}})
 	return nil
 }
 

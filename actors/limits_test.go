@@ -85,7 +85,7 @@ func TestAMistakeInAnAgentPanicsWithItsAndTheFieldsName(t *testing.T) {
 		`agent "": Name must match`:                {{OnChatMessage: ok}},
 		`agent "lower": Name must match`:           {{Name: "lower", OnChatMessage: ok}},
 		`agent "A/B": Name must match`:             {{Name: "A/B", OnChatMessage: ok}},
-		`agent "A": Model is missing`:              {{Name: "A"}},
+		`agent "A": OnChatResponse needs Model or`: {{Name: "A", OnChatResponse: func(context.Context, *actors.Self, actors.ChatResponse) error { return nil }}},
 		`agent "A": OnChatMessage is set together`: {{Name: "A", OnChatMessage: ok, Model: m}},
 		`agent "A": Instructions needs Model`:      {{Name: "A", OnChatMessage: ok, Instructions: "x"}},
 		`agent "A": PassivateAfter is negative`:    {{Name: "A", OnChatMessage: ok, PassivateAfter: -1}},
