@@ -81,17 +81,22 @@ func (p param) decode(raw json.RawMessage) (reflect.Value, error) {
 
 var validating = regexp.MustCompile(`validating (root|/\S*): `)
 
-// plainly says what the library does, with the path as people write it.
+var (
+	asPeopleSay = strings.NewReplacer("<invalid reflect.Value>", "null", "/1 is ", " is ", ".000000", "")
+	asInGo      = strings.NewReplacer("/properties/", ".", "/items", "[]", "/additionalProperties", ".*")
+)
+
+// plainly says what the library does, in other words.
 func plainly(text string) string {
 	path := ""
 	for _, m := range validating.FindAllStringSubmatch(text, -1) {
 		path = m[1]
 	}
-	text = validating.ReplaceAllString(text, "")
+	text = asPeopleSay.Replace(validating.ReplaceAllString(text, ""))
 	if path == "" || path == "root" {
 		return text
 	}
-	return strings.NewReplacer("/properties/", ".", "/items", "[]", "/additionalProperties", ".*").Replace(path)[1:] + ": " + text
+	return strings.TrimPrefix(asInGo.Replace(path), ".") + ": " + text
 }
 
 // shorten cuts a text of a client's that is told back to it.
