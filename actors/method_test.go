@@ -56,7 +56,7 @@ func desk() *actors.Agent {
 		}),
 		actors.NewMethod("find", "", func(_ context.Context, _ self, q query) (query, error) { return q, nil }, "query"),
 		actors.NewMethod("when", "", func(_ context.Context, _ self, t time.Time, data []byte, raw json.RawMessage, any any) (string, error) {
-			return fmt.Sprint(t.Year(), string(data), string(raw), any), nil
+			return fmt.Sprintf("%d %s %s %v", t.Year(), data, raw, any), nil
 		}),
 		actors.NewMethod("grade", "", func(_ context.Context, _ self, g grade, deep tree) (int, error) { return int(g) + len(deep.Below), nil }),
 		actors.NewMethod("nothing", "", func(context.Context, self) error { return nil }),

@@ -10,7 +10,7 @@ import (
 
 // Serve answers a plain request to the agent by OnRequest; false: the class has
 // none, and nothing was written. rest is the path below the agent's.
-func (r *Ref) Serve(w http.ResponseWriter, req *http.Request, rest string) bool {
+func (r *Ref) Serve(w http.ResponseWriter, req *http.Request, rest string) (ours bool) {
 	d, err := r.desk()
 	if err != nil || d.class.OnRequest == nil {
 		return false
@@ -27,6 +27,7 @@ func (r *Ref) Serve(w http.ResponseWriter, req *http.Request, rest string) bool 
 	req.SetPathValue("rest", "/"+strings.TrimPrefix(rest, "/"))
 	answer := &answer{ResponseWriter: w}
 	defer func() {
+		ours = true
 		if p := recover(); p != nil {
 			r.crashedRequest(ctx, answer, p)
 		}
