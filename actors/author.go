@@ -86,4 +86,4 @@ func (r *Ref) failed(ctx context.Context, what string, err error) {
 }
 
 // self is the agent as its hooks get it.
-func (r *Ref) self() *Self { return &Self{Ref: r} }
+func (r *Ref) self() *Self { return &Self{Ref: &Ref{rt: r.rt, addr: r.addr}} }

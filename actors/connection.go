@@ -14,8 +14,9 @@ import (
 
 // Terms are what an agent grants a socket. The zero value is the usual.
 type Terms struct {
-	// Readonly: the socket sees everything, but neither it nor a method that it
-	// calls may change the agent's state. The conversation is open to it.
+	// Readonly: the socket sees everything, but neither it nor a method that it calls
+	// or a turn that it asks for may change the agent's state. The conversation is open
+	// to it.
 	Readonly bool
 	// NoProtocol: it is not sent identity, state and MCP servers, at no time.
 	NoProtocol bool
@@ -40,8 +41,9 @@ type Connection struct {
 var ErrConnectionClosed = errors.New("actors: the connection is closed")
 
 // ConnectionFrom returns the connection that has caused what ctx is for: a hook
-// of the socket's, a method that it has called, a change of the state that it has
-// asked for. nil if it was none.
+// of the socket's, a method that it has called, a change of the state or a turn that
+// it has asked for. nil if it was none, or is gone when the turn begins, and in a turn
+// that goes on after a crash.
 func ConnectionFrom(ctx context.Context) *Connection {
 	c, _ := ctx.Value(connectionKey{}).(*Connection)
 	return c

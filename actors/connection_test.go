@@ -326,3 +326,32 @@ func TestAPlainAgentHasNoConversation(t *testing.T) {
 	require.Nil(t, v.State)
 	require.False(t, r.Serve(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), ""), "there is no OnRequest")
 }
+
+func TestATurnKnowsTheConnectionThatHasAskedForIt(t *testing.T) {
+	agent := echo()
+	askers := make(chan string, 1)
+	agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
+		who := "nobody"
+		if c := actors.ConnectionFrom(ctx); c != nil {
+			who = c.Key()
+		}
+		askers <- who
+		return turn.Stream.Text("yes")
+	}
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	page := connect(t, h, r, "?_pk=page")
+	gone := connect(t, h, r, "?_pk=gone")
+	gone.Leave(1001, "")
+	for request, c := range map[string]struct{ by, want string }{
+		"r1": {page.ID(), "page"}, "r2": {gone.ID(), "nobody"}, "r3": {"", "nobody"},
+	} {
+		s := submit(request, "hi")
+		s.By = c.by
+		require.NoError(t, r.Submit(t.Context(), s))
+		require.Equal(t, c.want, <-askers)
+	}
+	_, err := r.Chat(t.Context(), "hi")
+	require.NoError(t, err)
+	require.Equal(t, "nobody", <-askers)
+}

@@ -14,6 +14,7 @@ import (
 type ask struct {
 	cmd   chat.Command
 	by    string // socket that gave it, if any
+	asker string // for Submit: the same, who is not excluded from anything
 	items func(*chat.State) []feed.Item
 	watch chan<- ChatResponse // for Submit: gets the end of the turn
 	done  func()              // called before reply, if the command has changed anything
@@ -55,6 +56,9 @@ func (a *shell) obey(m ask) error {
 	})
 	if err != nil {
 		return err
+	}
+	if s, ok := m.cmd.(chat.Submit); ok {
+		a.noteAsker(s.Request, m.asker)
 	}
 	if m.items != nil {
 		for _, item := range m.items(&a.core.State) {

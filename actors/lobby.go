@@ -63,6 +63,18 @@ func (l *lobbies) list(a feed.Address, tags []string) (found []*Connection) {
 	return found
 }
 
+// find returns an open socket of an agent by its id, or nil.
+func (l *lobbies) find(a feed.Address, id string) (found *Connection) {
+	l.with(a, func(b *lobby) {
+		for _, c := range b.open {
+			if c.ID() == id {
+				found = c
+			}
+		}
+	})
+	return found
+}
+
 // waiting is how many changes an agent's author has not been told of.
 func (l *lobbies) waiting(a feed.Address) (n int) {
 	l.with(a, func(b *lobby) { n = len(b.changes) })

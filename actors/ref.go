@@ -112,7 +112,7 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if err := fits(s.Messages); err != nil {
 		return err
 	}
-	return r.ask(ctx, ask{cmd: chat.Submit{
+	return r.ask(ctx, ask{asker: s.By, cmd: chat.Submit{
 		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})

@@ -96,7 +96,7 @@ func countErr(text string) func(context.Context, *actors.Self, *actors.Reply) er
 
 // triggerServerTurn is a turn that no client has asked for.
 func triggerServerTurn(ctx context.Context, self *actors.Self, text string) (map[string]string, error) {
-	response, err := self.Chat(ctx, text)
+	response, err := self.Ref.Chat(ctx, text)
 	return map[string]string{"requestId": response.RequestID, "status": string(response.Status)}, err
 }
 
