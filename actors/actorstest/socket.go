@@ -30,7 +30,7 @@ type Socket struct {
 // follows the agent's URL, such as "?token=x"; its _pk is the client's key. An error
 // is Agent.Terms' refusal.
 func (h *Harness) Connect(r *actors.Ref, target string) (*Socket, error) {
-	return h.ConnectRequest(r, httptest.NewRequest(http.MethodGet, "/"+target, nil))
+	return h.ConnectRequest(r, httptest.NewRequestWithContext(h.t.Context(), http.MethodGet, "/"+target, nil))
 }
 
 // ConnectRequest is Connect with a request of the test's.
