@@ -2,7 +2,9 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"time"
 
@@ -12,6 +14,9 @@ import (
 
 // Agent is a class of agents: what its author has written. It is not changed
 // after registration; its hooks may be called by many agents at once.
+//
+// One that has neither Model nor OnChatMessage is a plain agent: it has no
+// conversation, only state, methods and sockets.
 type Agent struct {
 	// Name is the class: letters and digits, starting with an upper-case letter,
 	// such as "Assistant" or "ChatAgent". Its kebab form is part of the URL, its
@@ -47,10 +52,47 @@ type Agent struct {
 	// OnChatResponse is told of each turn that has run, after its end is durable.
 	// It runs at least once per turn, one at a time and in order per agent, also
 	// over restarts. An error has it tried again with a growing delay, up to 8
-	// times. It is cut off after HookTimeout: if it ignores ctx it may still run
-	// beside its next attempt.
+	// times. It is cut off after HookTimeout, as all hooks are: if it ignores ctx it
+	// may still run beside its next attempt.
 	OnChatResponse func(ctx context.Context, self *Self, response ChatResponse) error
 	HookTimeout    time.Duration // default 1 min
+
+	// InitialState is the state of an agent that was never given one, as JSON. It
+	// is read once, at registration; nil: no state. State is one JSON value beside the
+	// conversation, shown to all sockets, which may change it, too: see Ref.SetState.
+	InitialState any
+	// MaxStateBytes bounds the state's JSON. Default 1 MiB, at most 12 MiB.
+	MaxStateBytes int
+	// ValidateState refuses a state with an error, whoever wants to set it, before
+	// anything is stored. A client is told that its update was rejected, and no more. It
+	// may be run by many at once, and next may not be the state that follows.
+	ValidateState func(ctx context.Context, self *Self, next json.RawMessage) error
+	// OnStateChange is told of each new state after it is durable: one at a time and
+	// in order per agent, but not again after a crash, and not of changes that a
+	// stop of the node overtakes. ConnectionFrom(ctx) is the socket that has changed it.
+	OnStateChange func(ctx context.Context, self *Self, state json.RawMessage) error
+
+	// Callable are the methods that clients may call by name.
+	Callable []Method
+
+	// Terms says what a socket is granted, before anything is sent to it; nil: the
+	// usual. An error refuses the socket for good, with its text if made by Errorf.
+	Terms func(ctx context.Context, self *Self, r *http.Request) (Terms, error)
+	// NoIdentity: no socket is told the agent's name and class.
+	NoIdentity bool
+
+	// OnConnect, OnMessage and OnClose are told of sockets: one at a time and in
+	// order per socket. OnMessage gets each frame that is none of the protocol's.
+	// An error is logged and told to OnError; the socket stays as it is.
+	OnConnect func(ctx context.Context, self *Self, c *Connection) error
+	OnMessage func(ctx context.Context, self *Self, c *Connection, data []byte, binary bool) error
+	OnClose   func(ctx context.Context, self *Self, c *Connection, code int, reason string) error
+	// OnRequest answers plain HTTP requests to the agent's URL that are none of the
+	// protocol's; nil: 404. r.PathValue("rest") is the path below the agent's, "/" at least.
+	OnRequest func(w http.ResponseWriter, r *http.Request, self *Self)
+	// OnError is told of the errors and panics of what is above from ValidateState on,
+	// except for those texts that a client was told. All are logged, too.
+	OnError func(ctx context.Context, self *Self, err error)
 
 	// Recovery says what becomes of a turn that a crash has cut off.
 	Recovery Recovery
@@ -86,12 +128,12 @@ func (a *Agent) check() {
 	switch {
 	case !className.MatchString(a.Name):
 		fail("Name", "must match %s", className)
-	case a.Model == nil && a.OnChatMessage == nil:
-		fail("Model", "is missing: give either Model or OnChatMessage")
 	case a.Model != nil && a.OnChatMessage != nil:
 		fail("OnChatMessage", "is set together with Model: give only one")
-	case a.OnChatMessage != nil && a.Instructions != "":
+	case a.Model == nil && a.Instructions != "":
 		fail("Instructions", "needs Model")
+	case !a.Chats() && a.OnChatResponse != nil:
+		fail("OnChatResponse", "needs Model or OnChatMessage")
 	case a.PassivateAfter < 0:
 		fail("PassivateAfter", "is negative: %s", a.PassivateAfter)
 	case a.HookTimeout < 0:
@@ -104,6 +146,9 @@ func (a *Agent) check() {
 		fail("Recovery", "has a negative limit: %+v", a.Recovery)
 	}
 }
+
+// Chats reports whether the class is one of chat agents.
+func (a *Agent) Chats() bool { return a.Model != nil || a.OnChatMessage != nil }
 
 func (a *Agent) policy() chat.Policy {
 	return chat.Policy{

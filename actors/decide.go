@@ -14,8 +14,10 @@ import (
 type ask struct {
 	cmd   chat.Command
 	by    string // socket that gave it, if any
+	asker string // for Submit: the same, who is not excluded from anything
 	items func(*chat.State) []feed.Item
 	watch chan<- ChatResponse // for Submit: gets the end of the turn
+	done  func()              // called before reply, if the command has changed anything
 	reply func(error)
 }
 
@@ -47,8 +49,16 @@ func (a *shell) ask(m ask) {
 }
 
 func (a *shell) obey(m ask) error {
-	if err := a.decide(m.cmd, m.by, a.guarded); err != nil {
+	var events []chat.Event
+	err := a.decide(m.cmd, m.by, func(cmd chat.Command) (_ []chat.Event, err error) {
+		events, err = a.guarded(cmd)
+		return events, err
+	})
+	if err != nil {
 		return err
+	}
+	if s, ok := m.cmd.(chat.Submit); ok {
+		a.noteAsker(s.Request, m.asker)
 	}
 	if m.items != nil {
 		for _, item := range m.items(&a.core.State) {
@@ -58,7 +68,12 @@ func (a *shell) obey(m ask) error {
 	if s, ok := m.cmd.(chat.Submit); ok && m.watch != nil {
 		a.watchTurn(s.Request, m.watch)
 	}
-	a.out.put(output{need: a.version(), send: m.reply})
+	a.out.put(output{need: a.version(), send: func(err error) {
+		if err == nil && m.done != nil && len(events) > 0 {
+			m.done()
+		}
+		m.reply(err)
+	}})
 	return nil
 }
 

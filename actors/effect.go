@@ -51,7 +51,7 @@ func (a *shell) reconcile() {
 
 // start runs e on a goroutine of its own. A panic there is an outcome.
 func (a *shell) start(e chat.Effect) {
-	ctx, cancel := context.WithCancelCause(a.ctx)
+	ctx, cancel := context.WithCancelCause(a.cause(e))
 	key := e.Key()
 	a.running[key] = &running{cancel: cancel}
 	run := a.prepare(e)

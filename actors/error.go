@@ -20,6 +20,10 @@ const (
 	// Quarantined: the agent's journal cannot be read by this version of the
 	// program. Nothing is lost; an operator must look.
 	Quarantined Code = "quarantined"
+	// Denied: the caller may not do this.
+	Denied Code = "denied"
+	// Internal: the author's code, or this program, has failed; the log says how.
+	Internal Code = "internal"
 	// Stopping: the node is going down. Another node, or this one later, will do it.
 	Stopping Code = "stopping"
 )

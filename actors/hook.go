@@ -67,33 +67,12 @@ func (a *shell) prepareHook(e chat.Deliver) func(context.Context) chat.Command {
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, class.hookTimeout(), errHookTimeout)
 		defer cancel()
-		err := a.cutOff(ctx, func() error { return class.OnChatResponse(ctx, self, response) })
+		err := a.rt.cutOff(ctx, func() error { return class.OnChatResponse(ctx, self, response) })
 		if err != nil {
 			log.Warn("OnChatResponse failed", "attempt", e.Attempt, "error", err)
 			return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 		}
 		return chat.Delivered{ID: e.ID}
-	}
-}
-
-var errHookTimeout = errors.New("actors: OnChatResponse took longer than HookTimeout")
-
-// cutOff runs f and returns its error, or ctx's cause if that ends first: f may
-// ignore ctx. What it does after that has no effect on us.
-func (a *shell) cutOff(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	a.rt.background(func() {
-		err := errGoexit
-		defer func() { done <- err }()
-		if p := guard(func() { err = f() }); p != nil {
-			err = p
-		}
-	})
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

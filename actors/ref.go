@@ -80,15 +80,26 @@ func (r *Ref) Messages(ctx context.Context) ([]uimessage.Message, error) {
 
 // Transcript is Messages as a JSON array of UI messages.
 func (r *Ref) Transcript(ctx context.Context) ([]byte, error) {
+	if err := r.chats(); err != nil {
+		return nil, err
+	}
 	var out []byte
 	err := r.query(ctx, func(s *chat.State, _ *outflow, _ uint64) { out = s.Transcript.AppendJSON(nil) })
 	return out, err
 }
 
-// View puts the conversation, as of this moment, into the agent's feed.
+// View puts conversation and state, as of this moment, into the agent's feed.
 func (r *Ref) View(ctx context.Context, number uint64) error {
+	d, err := r.desk()
+	if err != nil {
+		return err
+	}
 	return r.query(ctx, func(s *chat.State, out *outflow, version uint64) {
-		out.put(output{need: version, item: feed.View{Ask: number, Messages: s.Transcript.AppendJSON(nil), Wiped: s.Wiped()}})
+		view := feed.View{Ask: number, State: d.state(s)}
+		if d.class.Chats() {
+			view.Messages, view.Wiped = s.Transcript.AppendJSON(nil), s.Wiped()
+		}
+		out.put(output{need: version, item: view})
 	})
 }
 
@@ -101,7 +112,7 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if err := fits(s.Messages); err != nil {
 		return err
 	}
-	return r.ask(ctx, ask{cmd: chat.Submit{
+	return r.ask(ctx, ask{asker: s.By, cmd: chat.Submit{
 		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
@@ -160,6 +171,9 @@ func fits(messages []uimessage.Message) error {
 }
 
 func (r *Ref) ask(ctx context.Context, m ask) error {
+	if err := r.chats(); err != nil {
+		return err
+	}
 	return r.await(ctx, func(reply func(error)) any { m.reply = reply; return m })
 }
 

@@ -50,15 +50,19 @@ type RuntimeConfig struct {
 type Runtime struct {
 	cfg     RuntimeConfig
 	classes map[string]*Agent
+	desks   map[string]*desk // by class
+	lobbies lobbies
 	system  *actor.ActorSystem
 	root    *actor.RootContext
 	grid    *grid
 	waker   *waker
 
-	ctx    context.Context // ends when Stop has drained the agents
-	cancel context.CancelCauseFunc
-	work   sync.WaitGroup // actors, and goroutines of background
-	down   sync.Once      // shuts system down
+	ctx     context.Context // ends when Stop has drained the agents
+	cancel  context.CancelCauseFunc
+	leaving context.Context // ends when Stop begins: see author
+	leave   context.CancelCauseFunc
+	work    sync.WaitGroup // actors, and goroutines of background
+	down    sync.Once      // shuts system down
 
 	mu       sync.Mutex
 	slots    map[feed.Address]*slot
@@ -85,15 +89,16 @@ func NewRuntime(cfg RuntimeConfig) *Runtime {
 	if cfg.WakeRate == 0 {
 		cfg.WakeRate = 200
 	}
-	rt := &Runtime{cfg: cfg, classes: make(map[string]*Agent), slots: make(map[feed.Address]*slot)}
+	rt := &Runtime{cfg: cfg, classes: make(map[string]*Agent), desks: make(map[string]*desk), slots: make(map[feed.Address]*slot)}
 	for _, a := range cfg.Agents {
 		a.check()
 		if rt.classes[a.Name] != nil {
 			panic(fmt.Sprintf("actors: agent %q: Name is registered twice", a.Name))
 		}
-		rt.classes[a.Name] = a
+		rt.classes[a.Name], rt.desks[a.Name] = a, newDesk(a)
 	}
 	rt.ctx, rt.cancel = context.WithCancelCause(context.Background())
+	rt.leaving, rt.leave = context.WithCancelCause(rt.ctx)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil)) // protoactor's own log repeats what ours says
 	rt.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	rt.root = rt.system.Root
@@ -225,6 +230,7 @@ func (rt *Runtime) close() []*slot {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.stopping = true
+	rt.leave(errNodeStops)
 	return slices.Collect(maps.Values(rt.slots))
 }
 

@@ -62,6 +62,7 @@ type shell struct {
 	timerAt int64
 	idle    *time.Timer
 	watch   map[string][]chan<- ChatResponse // by request: who waits for its end
+	askers  map[string]string                // by request: the socket that has asked for it
 }
 
 // entry is an event on its way to the journal.
@@ -243,6 +244,7 @@ func (a *shell) started(c actor.Context) {
 	a.ctx, a.cancel = context.WithCancelCause(a.rt.ctx)
 	a.running = make(map[string]*running)
 	a.watch = make(map[string][]chan<- ChatResponse)
+	a.askers = make(map[string]string)
 	a.batch.Incarnation = a.rt.newIncarnation()
 	a.out = &outflow{sink: a.rt.cfg.Rooms.Room(a.addr)}
 	a.load()

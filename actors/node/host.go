@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -42,17 +41,14 @@ func (h *host) agent(a feed.Address) (*actors.Ref, error) {
 	return h.runtime.Agent(class, a.Name), nil
 }
 
-func (h *host) Chats(string) bool { return true }
-
-func (h *host) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
-	return peer{}, nil
+func (h *host) Chats(class string) bool {
+	a, ok := h.runtime.Class(class)
+	return ok && a.Chats()
 }
 
 func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
 	return &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
-
-func (h *host) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool { return false }
 
 func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
 	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
@@ -60,21 +56,6 @@ func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
 
 func (h *host) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
 	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
-}
-
-// peer is a socket whose agent takes no notice of it.
-type peer struct{}
-
-func (peer) Terms() feed.Terms                     { return feed.Terms{} }
-func (peer) Opened(context.Context)                {}
-func (peer) Message(context.Context, []byte, bool) {}
-func (peer) Closed(int, string)                    {}
-func (peer) SetState(context.Context, json.RawMessage) error {
-	return &protocol.Error{Code: protocol.Invalid, Message: "State update rejected"}
-}
-
-func (peer) Call(_ context.Context, method string, _ []json.RawMessage, _ func(json.RawMessage) error) (json.RawMessage, error) {
-	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Method " + method + " does not exist"}
 }
 
 func (h *host) View(ctx context.Context, a feed.Address, ask uint64) error {
@@ -120,6 +101,8 @@ var codes = map[actors.Code]protocol.Code{
 	actors.Busy:         protocol.Unavailable,
 	actors.Unavailable:  protocol.Unavailable,
 	actors.Stopping:     protocol.Unavailable,
+	actors.Denied:       protocol.Denied,
+	actors.Internal:     protocol.Internal,
 	actors.Quarantined:  protocol.Quarantined,
 }
 

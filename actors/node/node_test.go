@@ -60,8 +60,8 @@ func TestConfigMistakesAreNamed(t *testing.T) {
 
 func TestAgentMistakePanicsAndLeavesTheJournalFree(t *testing.T) {
 	data := t.TempDir()
-	require.PanicsWithValue(t, `actors: agent "Echo": Model is missing: give either Model or OnChatMessage`, func() {
-		_, _ = node.Start(t.Context(), node.Config{Agents: []*actors.Agent{{Name: "Echo"}}, Data: data, Log: quiet})
+	require.PanicsWithValue(t, `actors: agent "Echo": Instructions needs Model`, func() {
+		_, _ = node.Start(t.Context(), node.Config{Agents: []*actors.Agent{{Name: "Echo", Instructions: "Answer."}}, Data: data, Log: quiet})
 	})
 	start(t, node.Config{Agents: []*actors.Agent{echo()}, Data: data})
 }

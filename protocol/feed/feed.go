@@ -140,6 +140,7 @@ type Submit struct {
 	// idempotency key, and another request under it is refused.
 	Fingerprint []byte
 	Request     string // chosen by the client
+	By          string // the socket that asks, if any
 	Messages    []uimessage.Message
 	Regenerate  bool
 	Append      bool            // Messages are added to the conversation, instead of being the client's whole list

@@ -86,9 +86,14 @@ func run(ctx context.Context, o options) (err error) {
 
 func agents() []*actors.Agent {
 	return []*actors.Agent{
-		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}},
+		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}, Callable: []actors.Method{
+			actors.NewMethod("triggerServerTurn", "Begins a turn.", triggerServerTurn, "text"),
+		}},
 		{Name: "RecoverAgent", OnChatMessage: script},
 		{Name: "HelperAgent", OnChatMessage: script},
+		stateAgent(),
+		{Name: "BareAgent"},
+		{Name: "QuietAgent", InitialState: map[string]int{"q": 1}, NoIdentity: true},
 		{Name: "BenchAgent", OnChatMessage: bench},
 		{Name: "BenchHelper", OnChatMessage: bench},
 	}

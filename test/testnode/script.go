@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -77,14 +76,7 @@ type timed struct {
 }
 
 func (p *player) sleep(ms int) error {
-	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-p.ctx.Done():
-		return context.Cause(p.ctx)
-	}
+	return sleep(p.ctx, ms)
 }
 
 func (p *player) write(chunks ...timed) error {

@@ -19,6 +19,7 @@ func (s *State) Base() Event {
 	b := &pb.Base{
 		Version: baseVersion, Class: l.Class, Name: l.Name, CreatedMs: l.CreatedMS, Incarnation: l.Incarnation, Rested: l.Rested,
 		Generation: l.Generation, BodyJson: tr.Body, ClientToolsJson: tr.ClientTools, LastTurn: s.Turns.Last,
+		StateJson: s.Desk.State,
 	}
 	for _, m := range tr.Messages {
 		b.Messages = append(b.Messages, &pb.StoredMessage{Id: m.ID, Role: m.Role, Json: m.JSON})
@@ -51,6 +52,7 @@ func (s *State) applyBase(b *pb.Base) {
 		Rested: b.GetRested(), Generation: b.GetGeneration(),
 	}
 	s.Transcript.Body, s.Transcript.ClientTools = b.GetBodyJson(), b.GetClientToolsJson()
+	s.Desk.State = b.GetStateJson()
 	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})
 	for _, step := range b.GetSteps() {
 		s.Transcript.addStep(step.GetMessageId(), step.GetContentJson())

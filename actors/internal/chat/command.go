@@ -52,6 +52,13 @@ type (
 	// SetMessages inserts or replaces messages by id.
 	SetMessages struct{ Messages []uimessage.Message }
 
+	// SetState replaces the author's state, if Swap only while it is Was.
+	SetState struct {
+		JSON json.RawMessage
+		Swap bool
+		Was  json.RawMessage // nil: never set
+	}
+
 	// OpenStream: the running attempt has something to say.
 	OpenStream struct {
 		Turn    uint64
@@ -140,6 +147,7 @@ func (Submit) command()        {}
 func (Cancel) command()        {}
 func (Clear) command()         {}
 func (SetMessages) command()   {}
+func (SetState) command()      {}
 func (OpenStream) command()    {}
 func (Keep) command()          {}
 func (Reserve) command()       {}

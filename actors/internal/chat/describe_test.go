@@ -211,6 +211,8 @@ func describeItem(item feed.Item) string {
 			out += fmt.Sprintf(", failed %s %q with %d chunks", it.Failed.Request, it.Failed.Text, len(it.FailedLog))
 		}
 		return out
+	case feed.State:
+		return "state " + string(it.JSON)
 	case feed.Chunk, feed.View: // take their own way
 	}
 	return fmt.Sprintf("%T %+v", item, item)

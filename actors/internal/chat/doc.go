@@ -19,10 +19,11 @@
 //	stream      positions and the message being written
 //	recovery    what was cut off, and how often
 //	outbox      author hooks that must run at least once
+//	desk        the author's state
 //
 // A machine decides on a command (decide… methods), applies its events (apply…)
 // and reacts to events of others (react, in step.go). Later machines (answers,
-// runs, charge, clock, desk) take their place beside these.
+// runs, charge, clock) take their place beside these.
 //
 // Time and fresh ids enter as fields of commands. Commands may be refused, sent
 // twice or come late: an outcome of an attempt that is over decides nothing.

@@ -21,8 +21,8 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "write:6", "succeed", "ask:4", "write:0", "write:6", "die:1", "write:6", "die", "succeed", "shorten", "ask"))
 		f.Add(script(flags, "ask", "ask:3", "fail", "stop", "sleep", "write:6", "fail", "cancel", "late", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "fail", "clear:1", "late", "ask", "ask again", "clear:1", "ask again"))
-		f.Add(script(flags, "ask", "die", "die", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
-		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
+		f.Add(script(flags, "ask", "set state:1", "set state:2", "die", "die", "clear", "set state:2", "set state:7", "ask", "shorten", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
+		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "set state:3", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -164,7 +164,7 @@ var actions = []action{
 	{"write", (*player).write}, {"more positions", (*player).more},
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},
-	{"shorten", (*player).shorten},
+	{"shorten", (*player).shorten}, {"set state", (*player).setState},
 }
 
 // script is a fuzz input in words: actions, each with a digit that says how.
@@ -366,4 +366,23 @@ func (p *player) more(int) {
 	if t := p.state().Turns.Running(); t != nil {
 		p.give(Reserve{Turn: t.ID, Attempt: t.Attempt})
 	}
+}
+
+// setState sets one of a few states, or swaps one that may be another by now.
+func (p *player) setState(how int) {
+	cmd := SetState{JSON: fmt.Appendf(nil, `{"n":%d}`, how%3)}
+	if how%4 == 3 {
+		cmd.Swap, cmd.Was = true, fmt.Appendf(nil, `{"n":%d}`, how%2)
+	}
+	before := p.state().Desk.State
+	_, _, err := p.step(cmd)
+	p.track()
+	swapped := !cmd.Swap || same(before, cmd.Was)
+	require.Equal(p.t, swapped, err == nil)
+	want := before
+	if swapped {
+		want = cmd.JSON
+		p.changesNothing(SetState{JSON: cmd.JSON})
+	}
+	require.Equal(p.t, string(want), string(p.state().Desk.State))
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,6 +83,7 @@ type audience struct {
 	known      map[string]bool
 	open       string
 	recovering string
+	state      []byte
 }
 
 func newAudience() *audience { return &audience{known: map[string]bool{}} }
@@ -124,6 +126,11 @@ func (a *audience) take(item feed.Item) error {
 		if it.On {
 			a.recovering = it.Request
 		}
+	case feed.State:
+		if bytes.Equal(a.state, it.JSON) {
+			return fmt.Errorf("this was the state already")
+		}
+		a.state = it.JSON
 	case feed.Transcript, feed.Cleared:
 	case feed.Loaded, feed.Chunk, feed.View:
 		return fmt.Errorf("not expected from Project")
@@ -159,6 +166,8 @@ func (a *audience) agrees(s *State) error {
 		return fmt.Errorf("sockets believe that %q are pending, and %q are", told, is)
 	case (a.open != "") != s.Stream.Open:
 		return fmt.Errorf("sockets believe that the open stream is %q, open is %v", a.open, s.Stream.Open)
+	case !bytes.Equal(a.state, s.Desk.State):
+		return fmt.Errorf("sockets believe that the state is %s, and it is %s", a.state, s.Desk.State)
 	case a.recovering != "" && !slices.Contains(pending, a.recovering):
 		return fmt.Errorf("sockets believe that %q recovers, and it is over", a.recovering)
 	}
@@ -208,6 +217,7 @@ func lasting(s *State) string {
 	}
 	fmt.Fprintf(&b, "steps %+v\noutbox %+v\n", s.Steps, s.Outbox)
 	fmt.Fprintf(&b, "recovery %d, %d crashes, %d failures\n", s.Recovery.Turn, s.Recovery.Crashes, s.Recovery.Failures)
+	fmt.Fprintf(&b, "state %q\n", s.Desk.State)
 	work, waits := s.Outstanding()
 	fmt.Fprintf(&b, "due %+v waits %+v\n", work, waits)
 	return b.String()

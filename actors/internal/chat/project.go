@@ -48,6 +48,8 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 		case *pb.Event_Cleared:
 			put = false
 			items = append(items, feed.Cleared{By: by})
+		case *pb.Event_StateSet:
+			items = append(items, feed.State{JSON: s.Desk.State, By: by})
 		case *pb.Event_RecoverySettled:
 			items = append(items, feed.Recovery{Request: s.requestOf(e.RecoverySettled.GetTurn())})
 		}

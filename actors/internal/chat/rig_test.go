@@ -96,6 +96,7 @@ func (r *rig) activate() []Event {
 	r.enter(events, cmd)
 	loaded := r.state().Loaded()
 	require.NoError(r.t, r.room.load(loaded))
+	r.room.state = r.state().Desk.State // comes with the view
 	r.report(events, []feed.Item{loaded})
 	r.check()
 	return events

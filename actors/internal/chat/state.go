@@ -22,6 +22,7 @@ type State struct {
 	Stream     Stream
 	Recovery   Recovery
 	Outbox     Outbox
+	Desk       Desk
 }
 
 // Policy is what the author has chosen. It is no part of the state: a new
@@ -108,6 +109,8 @@ func (s *State) Apply(e Event) {
 		s.Outbox.applyFailed(e.DeliveryFailed)
 	case *pb.Event_DeliveryDropped:
 		s.Outbox.remove(e.DeliveryDropped.GetId())
+	case *pb.Event_StateSet:
+		s.Desk.applyStateSet(e.StateSet)
 	case *pb.Event_Base:
 		s.applyBase(e.Base)
 	default:

@@ -48,6 +48,8 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 		return c.decideClear(cmd), nil
 	case SetMessages:
 		return c.decideSetMessages(cmd), nil
+	case SetState:
+		return c.decideSetState(cmd)
 	case OpenStream:
 		return c.decideOpenStream(cmd)
 	case Keep:

@@ -87,6 +87,8 @@ var commands = map[string]func(*play, *datadriven.TestData){
 	"cancel":      func(p *play, d *datadriven.TestData) { p.do(Cancel{Request: word(d, 0)}) },
 	"clear":       func(p *play, d *datadriven.TestData) { p.do(Clear{Key: value(d, "key")}) },
 	"setmessages": func(p *play, d *datadriven.TestData) { p.do(SetMessages{Messages: p.messages(d.Input)}) },
+	"setstate":    func(p *play, d *datadriven.TestData) { p.do(SetState{JSON: []byte(d.Input)}) },
+	"swapstate":   (*play).swapState,
 	"open":        (*play).open,
 	"say":         func(p *play, d *datadriven.TestData) { p.say(d.Input) },
 	"keep":        func(p *play, d *datadriven.TestData) { p.keep(chunks(d.Input)...) },
@@ -234,4 +236,14 @@ func (p *play) rebases(d *datadriven.TestData) {
 	p.rebase()
 	require.Equal(p.t, before, picture(p.state()))
 	p.out.WriteString("the state is the same\n")
+}
+
+// swapState reads two lines: what the state must be, and what it becomes.
+func (p *play) swapState(d *datadriven.TestData) {
+	was, next, _ := strings.Cut(d.Input, "\n")
+	cmd := SetState{Swap: true, JSON: []byte(next)}
+	if was != "none" {
+		cmd.Was = []byte(was)
+	}
+	p.do(cmd)
 }
