@@ -157,6 +157,12 @@ func (r *room) transcript(it feed.Transcript) {
 		return
 	}
 	e := entry{frame: messagesFrame(it.Messages, false), chat: true}
+	if it.Private {
+		if sender := r.senders[it.Request]; sender != nil {
+			r.direct(sender, e.frame)
+		}
+		return
+	}
 	if it.Request != "" {
 		e.but = r.senders[it.Request]
 	}

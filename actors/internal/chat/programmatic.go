@@ -117,9 +117,10 @@ func (c *Core) decideReset() []Event {
 	return events
 }
 
-// killed is the outcome of a turn that a clear or a reset ends.
+// killed is the outcome of a turn that a clear or a reset ends. One that waits to
+// go on with an answer has run.
 func killed(t *Turn) pb.TurnOutcome {
-	if t.Status == Queued {
+	if t.Status == Queued && t.Kind != pb.TurnKind_TURN_KIND_RECOVERY {
 		return pb.TurnOutcome_TURN_OUTCOME_SKIPPED
 	}
 	return pb.TurnOutcome_TURN_OUTCOME_ABORTED
