@@ -115,7 +115,7 @@ func (r *Ref) ContinueLastTurn(ctx context.Context, body json.RawMessage) (ChatR
 	switch {
 	case r.inside(ctx):
 		return ChatResponse{}, ErrInsideTurn
-	case body != nil && !isObject(body):
+	case len(body) > 0 && !isObject(body):
 		return ChatResponse{}, &Error{Code: BadRequest, Message: "body is no JSON object"}
 	case ctx.Err() != nil:
 		return ChatResponse{Status: StatusAborted}, nil

@@ -29,7 +29,7 @@ func (a *shell) watched(ctx context.Context, out *Stream, f func(context.Context
 	})
 	err := a.cutOff(silence, func() error { return f(ctx) })
 	out.timer.Stop()
-	if err == nil || silence.Err() == nil {
+	if silence.Err() == nil {
 		return err
 	}
 	out.close()

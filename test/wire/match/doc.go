@@ -19,7 +19,7 @@
 //	{"$improve": {want}}   want, where the protocol's first implementation does otherwise
 //
 // In chunks, {"$maybe": chunk} may be missing. Inside a frame: {"$opt": v} the key
-// may be missing; {"$or": [v, …]}; {"$some": {…}} an object with at least these
+// may be missing; {"$or": [v, …]}; {"$re": "text like this"}; {"$some": {…}} an object with at least these
 // fields; in lists {"$maybe": v} may be missing.
 //
 // Supersets are accepted: unknown fields are ignored unless they belong to the
