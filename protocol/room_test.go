@@ -168,7 +168,7 @@ func feedItem(cmd string, l line) feed.Item {
 	case "closed":
 		return feed.Closed{Request: l.word(0)}
 	case "transcript":
-		return feed.Transcript{Messages: l.messages(), Request: l.value("request"), By: l.value("by")}
+		return feed.Transcript{Messages: l.messages(), Request: l.value("request"), By: l.value("by"), Private: l.has("private")}
 	case "ended":
 		return ended(l)
 	case "cleared":

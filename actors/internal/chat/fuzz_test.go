@@ -244,29 +244,6 @@ func (p *player) regenerate(how int) {
 	p.give(cmd)
 }
 
-// save asks for a turn whose messages are made when its slot comes.
-func (p *player) save(int) {
-	cmd := submit(fmt.Sprintf("r%d", len(p.submits)))
-	cmd.Programmatic, cmd.Deferred = true, true
-	p.submits = append(p.submits, cmd)
-	p.give(cmd)
-}
-
-func (p *player) goOn(how int) {
-	p.fresh++
-	p.give(Continue{Request: fmt.Sprintf("c%d", p.fresh), Fingerprint: []byte{byte(how)}})
-}
-
-func (p *player) interrupt(int) { p.give(Interrupt{}) }
-
-func (p *player) reset(int) {
-	before, generation := p.listed(), p.state().Ledger.Generation
-	p.give(Reset{})
-	require.True(p.t, strings.HasPrefix(p.listed(), before), "a reset keeps the conversation")
-	require.Empty(p.t, p.state().Turns.Queue)
-	require.Greater(p.t, p.state().Ledger.Generation, generation)
-}
-
 func (p *player) askAgain(how int) {
 	if len(p.submits) > 0 {
 		cmd := p.submits[how%len(p.submits)]
