@@ -104,6 +104,17 @@ type Agent struct {
 	// MaxQueuedTurns bounds the requests that wait behind a running turn; more
 	// are refused. Default 64.
 	MaxQueuedTurns int
+
+	// MessageConcurrency says what becomes of a client's message that comes while
+	// other turns are unfinished. The zero value queues it.
+	MessageConcurrency Concurrency
+
+	// StallTimeout is how long Model or OnChatMessage may be silent, at its beginning
+	// and between two chunks, before it is cut off: ctx ends, and what is written
+	// later is refused. A model is then asked again, as after any passing failure; a
+	// handler's turn ends with an error. While clients are too far ahead of the disk
+	// no time passes. 0: for ever.
+	StallTimeout time.Duration
 }
 
 // Recovery of cut-off turns. The zero value recovers.
@@ -142,6 +153,10 @@ func (a *Agent) check() {
 		fail("MaxOutputTokens", "is negative: %d", a.MaxOutputTokens)
 	case a.MaxQueuedTurns < 0:
 		fail("MaxQueuedTurns", "is negative: %d", a.MaxQueuedTurns)
+	case a.MessageConcurrency.problem() != "":
+		fail("MessageConcurrency", "%s", a.MessageConcurrency.problem())
+	case a.StallTimeout < 0:
+		fail("StallTimeout", "is negative: %s", a.StallTimeout)
 	case a.Recovery.MaxCrashes < 0 || a.Recovery.MaxFailures < 0:
 		fail("Recovery", "has a negative limit: %+v", a.Recovery)
 	}
@@ -154,6 +169,7 @@ func (a *Agent) policy() chat.Policy {
 	return chat.Policy{
 		Handler: a.OnChatMessage != nil, NoRecovery: a.Recovery.Off, Hook: a.OnChatResponse != nil,
 		MaxCrashes: uint32(a.Recovery.MaxCrashes), MaxFailures: uint32(a.Recovery.MaxFailures), MaxQueuedTurns: a.MaxQueuedTurns,
+		Overlap: overlaps[a.MessageConcurrency.Strategy], Debounce: a.MessageConcurrency.debounce().Milliseconds(),
 	}
 }
 

@@ -12,13 +12,15 @@ import (
 // ask is a command from outside. reply is called once, when what the command
 // has led to is durable, or with the reason why it was refused.
 type ask struct {
-	cmd   chat.Command
-	by    string // socket that gave it, if any
-	asker string // for Submit: the same, who is not excluded from anything
-	items func(*chat.State) []feed.Item
-	watch chan<- ChatResponse // for Submit: gets the end of the turn
-	done  func()              // called before reply, if the command has changed anything
-	reply func(error)
+	cmd     chat.Command
+	by      string // socket that gave it, if any
+	asker   string // for Submit: the same, who is not excluded from anything
+	items   func(*chat.State) []feed.Item
+	watch   chan<- ChatResponse // gets the end of the turn of request
+	request string
+	maker   makeMessages // makes the messages of that turn, when its slot comes
+	done    func()       // called before reply, if the command has changed anything
+	reply   func(error)
 }
 
 // query reads the state at once; its reply waits like any output.
@@ -65,8 +67,11 @@ func (a *shell) obey(m ask) error {
 			a.out.put(output{need: a.version(), item: item})
 		}
 	}
-	if s, ok := m.cmd.(chat.Submit); ok && m.watch != nil {
-		a.watchTurn(s.Request, m.watch)
+	if m.maker != nil {
+		a.keepMaker(m.request, m.maker)
+	}
+	if m.watch != nil {
+		a.watchTurn(m.request, m.watch)
 	}
 	a.out.put(output{need: a.version(), send: func(err error) {
 		if err == nil && m.done != nil && len(events) > 0 {
@@ -84,6 +89,27 @@ func (a *shell) query(m query) {
 	}
 	a.touch()
 	m.read(&a.core.State, a.out, a.version())
+	a.out.put(output{need: a.version(), send: m.reply})
+	a.settle()
+}
+
+// visit runs on the actor's goroutine and must not block; its reply waits like any
+// output.
+type visit struct {
+	do    func(*shell) error
+	reply func(error)
+}
+
+func (a *shell) visit(m visit) {
+	err := a.accepts()
+	if err == nil {
+		a.touch()
+		err = m.do(a)
+	}
+	if err != nil {
+		m.reply(err)
+		return
+	}
 	a.out.put(output{need: a.version(), send: m.reply})
 	a.settle()
 }
@@ -214,6 +240,7 @@ func (a *shell) settle() {
 	a.flush(false)
 	a.reconcile()
 	a.keepTime()
+	a.endVigils()
 }
 
 // store appends what the stream has packed.

@@ -13,6 +13,10 @@ const (
 	BadRequest Code = "bad-request"
 	// UnknownAgent: no class of that name is registered on this node.
 	UnknownAgent Code = "unknown-agent"
+	// Conflict: the id of the request has been used for another one.
+	Conflict Code = "conflict"
+	// NotFound: there is no such thing, or the agent does not remember it any more.
+	NotFound Code = "not-found"
 	// Busy: too much is waiting already. Trying again later is right.
 	Busy Code = "busy"
 	// Unavailable: the agent cannot be opened or its journal not be written now.

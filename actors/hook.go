@@ -41,25 +41,39 @@ func (r ChatResponse) Text() string {
 	return text
 }
 
-// Self is the agent that a hook is called for.
-type Self struct {
-	*Ref
-	delivery uint64
-	chats    atomic.Uint64
+// Self is the agent that a hook or a handler is called for.
+//
+// In OnChatResponse the requests of Chat, SaveMessages, SaveMessagesFunc and
+// ContinueLastTurn get ids made of the hook's own and the number of the call: if the
+// hook is run again after a crash, its n-th call gets the answer to its n-th call of
+// before, and asks nothing twice.
+//
+// In a handler (Turn.Self) what would wait for a turn of the agent is refused with
+// ErrInsideTurn, whatever its context: see Ref.Chat.
+type Self struct{ *Ref }
+
+// delivery is the run of a hook that a Ref's calls belong to.
+type delivery struct {
+	id    uint64
+	calls atomic.Uint64
 }
 
-// Chat is Ref.Chat from inside a hook. The request gets an id made of the hook's
-// own and the number of the call: if the hook is run again after a crash, its
-// n-th Chat gets the answer to its n-th Chat of before, and asks nothing twice.
-func (s *Self) Chat(ctx context.Context, text string) (ChatResponse, error) {
-	request := fmt.Sprintf("hook-%d-%d", s.delivery, s.chats.Add(1))
-	return s.chat(ctx, request, text)
+// inHook is the fingerprint of requests that hooks make: what their n-th call asks is
+// the same request, whatever it says.
+var inHook = []byte("hook")
+
+// newRequest names a request of this Ref's.
+func (r *Ref) newRequest() (request string, fingerprint []byte) {
+	if d := r.delivery; d != nil {
+		return fmt.Sprintf("hook-%d-%d", d.id, d.calls.Add(1)), inHook
+	}
+	return newIDs().Request, nil
 }
 
 // prepareHook runs OnChatResponse.
 func (a *shell) prepareHook(e chat.Deliver) func(context.Context) chat.Command {
 	response := a.response(a.core.State.Outbox.Entries[0].Ended)
-	self := &Self{Ref: &Ref{rt: a.rt, addr: a.addr}, delivery: e.ID}
+	self := &Self{&Ref{rt: a.rt, addr: a.addr, delivery: &delivery{id: e.ID}}}
 	class, log := a.class, a.log.With("request", response.RequestID)
 	return func(ctx context.Context) chat.Command {
 		if class.OnChatResponse == nil {
@@ -96,13 +110,19 @@ func (a *shell) response(e chat.Ended) ChatResponse {
 }
 
 // watchTurn has the end of a request's turn sent to w when it is durable. A turn
-// that is handed over to a recovery is followed.
-func (a *shell) watchTurn(request string, w chan<- ChatResponse) {
-	if t := a.core.State.Turns.Request(request); t != nil {
-		a.watch[request] = append(a.watch[request], w)
-		return
+// that is handed over to a recovery is followed. A request that is not known was
+// not run.
+func (a *shell) watchTurn(request string, w chan<- ChatResponse) (known bool) {
+	t, ended, known := a.core.State.Answer(request)
+	switch {
+	case t != nil:
+		a.watch[t.Request] = append(a.watch[t.Request], w)
+	case known:
+		a.sendResponse([]chan<- ChatResponse{w}, a.response(ended))
+	default:
+		a.sendResponse([]chan<- ChatResponse{w}, ChatResponse{Status: StatusSkipped})
 	}
-	a.sendResponse([]chan<- ChatResponse{w}, a.response(a.endOf(request)))
+	return known
 }
 
 // told tells those who wait in this process, and the log, of what has happened.
@@ -114,7 +134,10 @@ func (a *shell) told(events []chat.Event) {
 			if from := e.TurnAccepted.GetContinuesTurn(); from != 0 {
 				a.follow(from, e.TurnAccepted.GetRequestId())
 			}
+		case *journalv1.Event_TurnStarted:
+			delete(a.makers, e.TurnStarted.GetTurn())
 		case *journalv1.Event_TurnEnded:
+			delete(a.makers, e.TurnEnded.GetTurn())
 			over = true
 		case *journalv1.Event_RecoveryDetected:
 			a.log.Info("a turn was cut off", "turn", e.RecoveryDetected.GetTurn(), "crashes", e.RecoveryDetected.GetCrashes())

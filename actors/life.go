@@ -30,7 +30,7 @@ func (a *shell) touch() {
 // turn, no hook, no append, nobody who waits in this process. Waits for a time
 // are kept by the store.
 func (a *shell) quiet() bool {
-	return a.core.State.Idle() && len(a.tail) == 0 && len(a.running) == 0 && len(a.watch) == 0
+	return a.core.State.Idle() && len(a.tail) == 0 && len(a.running) == 0 && len(a.watch) == 0 && len(a.vigils) == 0
 }
 
 // leave begins a passivation. From here on the slot queues what comes; what was
@@ -137,6 +137,10 @@ func (a *shell) end(refusal error) {
 		notify(waiters, ChatResponse{RequestID: request, Err: ErrInterrupted})
 	}
 	a.watch = nil
+	for v := range a.vigils {
+		v.done <- refusal
+	}
+	a.vigils = nil
 	for _, w := range a.waiting {
 		refuse(w, refusal)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -97,9 +98,18 @@ func TestAMistakeInAnAgentPanicsWithItsAndTheFieldsName(t *testing.T) {
 		`agent "A": MaxStateBytes is -1; 0 to`:     {{Name: "A", MaxStateBytes: -1}},
 		`agent "A": MaxStateBytes is 12582913; 0`:  {{Name: "A", MaxStateBytes: 12<<20 + 1}},
 		`agent "A": Recovery has a negative limit`: {{Name: "A", OnChatMessage: ok, Recovery: actors.Recovery{MaxCrashes: -1}}},
-		`agent "A": Name is registered twice`:      {{Name: "A", OnChatMessage: ok}, {Name: "A", OnChatMessage: ok}},
-		`RuntimeConfig.Agents is empty`:            {},
-		`RuntimeConfig.Agents has a nil agent`:     {nil},
+		`agent "A": StallTimeout is negative`:      {{Name: "A", OnChatMessage: ok, StallTimeout: -1}},
+		`agent "A": MessageConcurrency has an unknown Strategy "fifo"; known are "", "debounce", "drop", "latest", "merge", "queue"`: {
+			{Name: "A", OnChatMessage: ok, MessageConcurrency: actors.Concurrency{Strategy: "fifo"}}},
+		`agent "A": MessageConcurrency has a negative Debounce: -1ns`: {
+			{Name: "A", OnChatMessage: ok, MessageConcurrency: actors.Concurrency{Strategy: actors.ConcurrencyDebounce, Debounce: -1}}},
+		`agent "A": MessageConcurrency has a Debounce of 1ns; the least is 1ms`: {
+			{Name: "A", OnChatMessage: ok, MessageConcurrency: actors.Concurrency{Strategy: actors.ConcurrencyDebounce, Debounce: 1}}},
+		`agent "A": MessageConcurrency has a Debounce of 1s, which Strategy "drop" does not use`: {
+			{Name: "A", OnChatMessage: ok, MessageConcurrency: actors.Concurrency{Strategy: actors.ConcurrencyDrop, Debounce: time.Second}}},
+		`agent "A": Name is registered twice`:  {{Name: "A", OnChatMessage: ok}, {Name: "A", OnChatMessage: ok}},
+		`RuntimeConfig.Agents is empty`:        {},
+		`RuntimeConfig.Agents has a nil agent`: {nil},
 	} {
 		t.Run(text, func(t *testing.T) {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), text) }()

@@ -149,6 +149,8 @@ func refuse(m any, err error) {
 		m.reply(refusal(err))
 	case query:
 		m.reply(refusal(err))
+	case visit:
+		m.reply(refusal(err))
 	case openStream:
 		m.reply(nil, ErrTurnOver)
 	}
@@ -156,8 +158,11 @@ func refuse(m any, err error) {
 
 func refusal(err error) error {
 	var busy chat.Busy
+	var conflict chat.Conflict
 	var e *Error
 	switch {
+	case errors.As(err, &conflict):
+		return &Error{Code: Conflict, Message: conflict.Error()}
 	case errors.As(err, &busy):
 		return &Error{Code: Busy, Message: busy.Error()}
 	case errors.As(err, &e):

@@ -25,13 +25,13 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 	out, me := newStream(a, t.ID, t.Attempt, t.Request), a.addr
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)
-		out.ctx = ctx
 		req := model.Request{
 			Instructions: class.Instructions, Messages: prompt(entries, continues, class.Model),
 			MaxOutputTokens: class.MaxOutputTokens, Temperature: class.Temperature, Key: key,
 		}
 		step := &modelStep{out: out}
-		err := step.run(ctx, class.Model, req)
+		err := a.watched(ctx, out, func(ctx context.Context) error { return step.run(ctx, class.Model, req) })
+		err = asFailure(err)
 		if err == nil {
 			return step.answered(e, class.Model.Name())
 		}
@@ -84,6 +84,7 @@ func (m *modelStep) run(ctx context.Context, mod model.Model, req model.Request)
 		if err != nil {
 			return err
 		}
+		m.out.alive()
 		if err := m.take(part); err != nil {
 			return err
 		}

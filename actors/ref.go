@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
@@ -17,6 +16,9 @@ import (
 type Ref struct {
 	rt   *Runtime
 	addr feed.Address
+
+	inTurn   bool      // a handler has it
+	delivery *delivery // a hook of the outbox has it
 }
 
 // Address returns the agent's class and name.
@@ -28,7 +30,7 @@ func (r *Ref) Address() feed.Address { return r.addr }
 //
 // A turn that ended badly is a response with its Status and Err, not an error.
 // If ctx ends first, Chat returns its error and the turn goes on: AbortRequest
-// ends it. Errors: *Error if the message was not accepted (nothing is stored),
+// ends it. (SaveMessages ends its turn with its context.) Errors: *Error if the message was not accepted (nothing is stored),
 // ErrInterrupted if the agent was lost, or its node stopped, while Chat waited (the
 // journal knows more).
 //
@@ -37,28 +39,22 @@ func (r *Ref) Address() feed.Address { return r.addr }
 // this is refused with ErrInsideTurn; with any other it is a deadlock until that
 // context ends.
 func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
-	return r.chat(ctx, newIDs().Request, text)
-}
-
-func (r *Ref) chat(ctx context.Context, request, text string) (ChatResponse, error) {
-	if isInside(ctx, r.addr) {
+	if r.inside(ctx) {
 		return ChatResponse{}, ErrInsideTurn
 	}
+	request, fingerprint := r.newRequest()
 	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
-	s := chat.Submit{Request: request, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
+	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
 	if err := fits(s.Messages); err != nil {
 		return ChatResponse{}, err
 	}
 	end := make(chan ChatResponse, 1)
-	if err := r.ask(ctx, ask{cmd: s, watch: end}); err != nil {
+	if err := r.ask(ctx, ask{cmd: s, request: request, watch: end}); err != nil {
 		return ChatResponse{}, err
 	}
 	select {
 	case response := <-end:
-		if errors.Is(response.Err, ErrInterrupted) {
-			return ChatResponse{}, ErrInterrupted
-		}
-		return response, nil
+		return response.orInterrupted()
 	case <-ctx.Done():
 		return ChatResponse{}, context.Cause(ctx)
 	}
@@ -104,7 +100,8 @@ func (r *Ref) View(ctx context.Context, number uint64) error {
 }
 
 // Submit asks for a turn as a client does and returns when it is durably
-// accepted. The same request id again changes nothing.
+// accepted. The same request id again changes nothing; with another fingerprint it
+// is refused with an Error of code Conflict.
 func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
@@ -113,7 +110,7 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 		return err
 	}
 	return r.ask(ctx, ask{asker: s.By, cmd: chat.Submit{
-		Request: s.Request, Messages: s.Messages, Regenerate: s.Regenerate,
+		Request: s.Request, Fingerprint: s.Fingerprint, Messages: s.Messages, Regenerate: s.Regenerate, Append: s.Append, Now: nowMS(),
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
 }

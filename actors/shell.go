@@ -63,6 +63,8 @@ type shell struct {
 	idle    *time.Timer
 	watch   map[string][]chan<- ChatResponse // by request: who waits for its end
 	askers  map[string]string                // by request: the socket that has asked for it
+	makers  map[uint64]makeMessages          // by turn that is to be prepared
+	vigils  map[*vigil]bool                  // who waits until nothing happens any more
 }
 
 // entry is an event on its way to the journal.
@@ -86,7 +88,7 @@ const (
 	gone    // is over; refuses what is still in the mailbox, up to farewell
 )
 
-// Messages of the shell to itself. Those of others are ask and query.
+// Messages of the shell to itself. Those of others are ask, query and visit.
 type (
 	loaded struct {
 		history
@@ -190,6 +192,8 @@ func (a *shell) receive(m any) {
 		a.ask(m)
 	case query:
 		a.query(m)
+	case visit:
+		a.visit(m)
 	case openStream:
 		a.openStream(m)
 	case ended:
@@ -245,6 +249,7 @@ func (a *shell) started(c actor.Context) {
 	a.running = make(map[string]*running)
 	a.watch = make(map[string][]chan<- ChatResponse)
 	a.askers = make(map[string]string)
+	a.makers, a.vigils = make(map[uint64]makeMessages), make(map[*vigil]bool)
 	a.batch.Incarnation = a.rt.newIncarnation()
 	a.out = &outflow{sink: a.rt.cfg.Rooms.Room(a.addr)}
 	a.load()

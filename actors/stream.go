@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
@@ -42,6 +43,9 @@ type Stream struct {
 	failed bool
 	cut    bool   // an abort chunk was written
 	reason string // finish reason that was written
+
+	stall time.Duration // silence that ends the attempt; 0: none does
+	timer *time.Timer   // ends it
 }
 
 // newStream makes the stream of an attempt. Its ctx is set when the attempt runs.
@@ -71,6 +75,8 @@ func (s *Stream) chunks(cs ...uimessage.Chunk) error {
 
 // write writes one chunk. mu is held.
 func (s *Stream) write(c *uimessage.Chunk) error {
+	s.patient()
+	defer s.alive()
 	if s.over {
 		return ErrTurnOver
 	}

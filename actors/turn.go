@@ -34,6 +34,8 @@ type Turn struct {
 	Attempt int
 	// Stream takes the answer.
 	Stream *Stream
+	// Self is the agent.
+	Self *Self
 }
 
 // openStream asks for the stream of a running attempt.
@@ -77,11 +79,12 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 	stored, asked, partial := slices.Clone(s.Transcript.Messages), t.OriginIDs, t.MessageID
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
+	turn.Self = &Self{&Ref{rt: a.rt, addr: me, inTurn: true}}
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)
-		turn.Messages, turn.Stream.ctx = parseAll(stored), ctx
+		turn.Messages = parseAll(stored)
 		turn.find(asked, partial)
-		err := class.OnChatMessage(ctx, turn)
+		err := a.watched(ctx, turn.Stream, func(ctx context.Context) error { return class.OnChatMessage(ctx, turn) })
 		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 		turn.Stream.result(&ended, err)
 		if ended.Result == chat.Failed {
@@ -110,10 +113,10 @@ func inside(ctx context.Context, a feed.Address) context.Context {
 
 type insideKey struct{}
 
-// isInside reports whether ctx is that of a turn of the agent.
-func isInside(ctx context.Context, a feed.Address) bool {
+// inside reports whether a call with ctx comes from a turn of the agent.
+func (r *Ref) inside(ctx context.Context) bool {
 	at, ok := ctx.Value(insideKey{}).(feed.Address)
-	return ok && at == a
+	return r.inTurn || ok && at == r.addr
 }
 
 func parseAll(stored []chat.Message) []uimessage.Message {

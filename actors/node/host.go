@@ -54,8 +54,28 @@ func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
 	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 
-func (h *host) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
-	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+func (h *host) Await(ctx context.Context, a feed.Address, request string) (out protocol.Outcome, err error) {
+	err = h.with(a, func(r *actors.Ref) error {
+		response, err := r.Await(ctx, request)
+		if errors.Is(err, actors.ErrInterrupted) {
+			return &actors.Error{Code: actors.Unavailable, Message: "the agent was interrupted; please ask again"}
+		}
+		out = outcome(response)
+		return err
+	})
+	return out, err
+}
+
+// outcome is a response as clients get it.
+func outcome(r actors.ChatResponse) protocol.Outcome {
+	out := protocol.Outcome{Status: feed.Outcome(r.Status)}
+	if r.Err != nil {
+		out.Text = r.Err.Error()
+	}
+	if r.Message.ID != "" {
+		out.Message = r.Message.AppendJSON(nil)
+	}
+	return out
 }
 
 func (h *host) View(ctx context.Context, a feed.Address, ask uint64) error {
@@ -97,6 +117,8 @@ func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
 // codes are the sockets' words for the agents' refusals.
 var codes = map[actors.Code]protocol.Code{
 	actors.BadRequest:   protocol.Invalid,
+	actors.Conflict:     protocol.Conflict,
+	actors.NotFound:     protocol.NotFound,
 	actors.UnknownAgent: protocol.NotFound,
 	actors.Busy:         protocol.Unavailable,
 	actors.Unavailable:  protocol.Unavailable,

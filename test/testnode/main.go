@@ -90,6 +90,10 @@ func agents() []*actors.Agent {
 			actors.NewMethod("triggerServerTurn", "Begins a turn.", triggerServerTurn, "text"),
 		}},
 		{Name: "RecoverAgent", OnChatMessage: script},
+		overlapping("LatestAgent", actors.Concurrency{Strategy: actors.ConcurrencyLatest}),
+		overlapping("DropAgent", actors.Concurrency{Strategy: actors.ConcurrencyDrop}),
+		overlapping("MergeAgent", actors.Concurrency{Strategy: actors.ConcurrencyMerge}),
+		overlapping("DebounceAgent", actors.Concurrency{Strategy: actors.ConcurrencyDebounce, Debounce: 300 * time.Millisecond}),
 		{Name: "HelperAgent", OnChatMessage: script},
 		stateAgent(),
 		{Name: "BareAgent"},
@@ -97,6 +101,11 @@ func agents() []*actors.Agent {
 		{Name: "BenchAgent", OnChatMessage: bench},
 		{Name: "BenchHelper", OnChatMessage: bench},
 	}
+}
+
+// overlapping is a ChatAgent that treats overlapping messages in its way.
+func overlapping(name string, c actors.Concurrency) *actors.Agent {
+	return &actors.Agent{Name: name, OnChatMessage: script, Recovery: actors.Recovery{Off: true}, MessageConcurrency: c}
 }
 
 // custom maps /custom/… to the agent that a session would have chosen.

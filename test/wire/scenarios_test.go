@@ -39,7 +39,11 @@ var scenarios = map[string]func(*stage){
 	"17f-null-body":                      badEnd("17f", "nobody"),
 	"18-plain-text":                      answer("18", "plain"),
 	"19-reasoning-sources-files":         answer("19", "reasoning"),
-	"20-concurrency-queue":               overlap,
+	"20-concurrency-debounce":            overlap("debounce-agent"),
+	"20-concurrency-drop":                overlap("drop-agent"),
+	"20-concurrency-latest":              overlap("latest-agent"),
+	"20-concurrency-merge":               overlap("merge-agent"),
+	"20-concurrency-queue":               overlap("chat-agent"),
 	"32-server-restart-orphaned-stream":  restart("chat-agent"),
 	"32b-server-restart-chat-recovery":   restart("recover-agent"),
 }
@@ -178,16 +182,20 @@ func regenerate(s *stage) {
 }
 
 // overlap submits twice while a turn runs.
-func overlap(s *stage) {
-	p := s.room("s20")
-	a, b := s.open("A", p), s.open("B", p)
-	m1, m2, m3 := client.User("u1", "script:slow one"), client.User("u2", "say two"), client.User("u3", "say three")
-	i1, i2, i3 := s.request(), s.request(), s.request()
-	s.chat(a, i1, m1)
-	a.Wait("text", client.ChunkOf(i1, "text-delta"))
-	s.chat(a, i2, m1, m2)
-	s.chat(a, i3, m1, m2, m3)
-	a.Wait("the last end", client.Done(i3))
-	s.settle(p, a, b)
-	s.messages(p)
+func overlap(class string) func(*stage) {
+	return func(s *stage) {
+		p := s.agent(class, "s20")
+		a, b := s.open("A", p), s.open("B", p)
+		m1, m2, m3 := client.User("u1", "script:slow one"), client.User("u2", "say two"), client.User("u3", "say three")
+		i1, i2, i3 := s.request(), s.request(), s.request()
+		s.chat(a, i1, m1)
+		a.Wait("text", client.ChunkOf(i1, "text-delta"))
+		s.chat(a, i2, m1, m2)
+		s.chat(a, i3, m1, m2, m3)
+		for _, request := range []string{i1, i2, i3} {
+			a.Wait("an end", client.Done(request))
+		}
+		s.settle(p, a, b)
+		s.messages(p)
+	}
 }

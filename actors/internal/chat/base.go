@@ -30,9 +30,7 @@ func (s *State) Base() Event {
 			b.Edited = append(b.Edited, m.ID)
 		}
 	}
-	for _, key := range l.Keys.order {
-		b.Accepted = append(b.Accepted, &pb.AcceptedKey{Key: key, Turn: l.Keys.turns[key]})
-	}
+	b.Accepted, b.Aliases = l.Keys.proto(), tr.aliases()
 	for i := range l.Recent {
 		b.Ended = append(b.Ended, l.Recent[i].proto())
 	}
@@ -60,9 +58,10 @@ func (s *State) applyBase(b *pb.Base) {
 	for _, id := range b.GetEdited() {
 		s.Transcript.forgetSteps(id)
 	}
-	for _, key := range b.GetAccepted() {
-		s.Ledger.Keys.add(key.GetKey(), key.GetTurn())
+	for _, a := range b.GetAliases() {
+		s.Transcript.alias(a.GetId(), a.GetMessageId())
 	}
+	s.Ledger.Keys.restore(b.GetAccepted())
 	for _, e := range b.GetEnded() {
 		s.Ledger.Recent = append(s.Ledger.Recent, endedFrom(e))
 	}
@@ -81,13 +80,13 @@ func (s *State) applyBase(b *pb.Base) {
 func (e *Ended) proto() *pb.EndedRequest {
 	return &pb.EndedRequest{
 		Turn: e.Turn, Generation: e.Generation, RequestId: e.Request, Outcome: e.Outcome, Text: e.Text, InBand: e.InBand, NoResponse: e.NoResponse,
-		Continuation: e.Continuation, OriginIds: slices.Clone(e.OriginIDs), MessageId: e.MessageID,
+		Continuation: e.Continuation, ByServer: e.ByServer, OriginIds: slices.Clone(e.OriginIDs), MessageId: e.MessageID,
 	}
 }
 
 func endedFrom(e *pb.EndedRequest) Ended {
 	return Ended{
 		Turn: e.GetTurn(), Generation: e.GetGeneration(), Request: e.GetRequestId(), Outcome: e.GetOutcome(), Text: e.GetText(), InBand: e.GetInBand(),
-		NoResponse: e.GetNoResponse(), Continuation: e.GetContinuation(), OriginIDs: e.GetOriginIds(), MessageID: e.GetMessageId(),
+		NoResponse: e.GetNoResponse(), Continuation: e.GetContinuation(), ByServer: e.GetByServer(), OriginIDs: e.GetOriginIds(), MessageID: e.GetMessageId(),
 	}
 }

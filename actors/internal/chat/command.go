@@ -32,12 +32,16 @@ type (
 
 	// Submit asks for a turn. The same Request again changes nothing.
 	Submit struct {
-		Request string
+		Request     string
+		Fingerprint []byte // if any, tells requests of one id apart
 		// Messages is the client's whole list, or what is to be added to the
-		// conversation if Programmatic.
+		// conversation if Append or Programmatic.
 		Messages     []uimessage.Message
 		Regenerate   bool
-		Programmatic bool
+		Append       bool
+		Programmatic bool // the author's program asks, and runs with the last client's context
+		Deferred     bool // Prepare makes its messages
+		Now          int64
 		Body         json.RawMessage // nil: none
 		ClientTools  json.RawMessage // nil: none
 		Ids          Ids

@@ -195,6 +195,12 @@ func describeItem(item feed.Item) string {
 		for _, m := range list {
 			ids = append(ids, m.ID)
 		}
+		switch {
+		case it.Private:
+			return fmt.Sprintf("transcript %v, only to the sender of %s", ids, it.Request)
+		case it.Request == "":
+			return fmt.Sprintf("transcript %v, to all", ids)
+		}
 		return fmt.Sprintf("transcript %v, not to the sender of %s", ids, it.Request)
 	case feed.Ended:
 		return describeEnd(it)

@@ -36,6 +36,7 @@ func (Deliver) effect()   {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
+func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
 func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }
 
 // A Wait is a time at which a TimerFired with its key is due. Until is in
@@ -48,13 +49,17 @@ type Wait struct {
 // Outstanding names every effect whose outcome is not in the journal yet, and
 // every wait. It depends on s alone; the shell knows which it has started.
 func (s *State) Outstanding() (work []Effect, waits []Wait) {
-	if t := s.Turns.head(); t != nil {
+	if t := s.Turns.holder(); t != nil {
 		e, w := s.turnDue(t)
 		if e != nil {
 			work = append(work, e)
 		}
 		if w.Key != "" {
 			waits = append(waits, w)
+		}
+	} else {
+		for _, t := range s.Turns.Queue { // debounces, and the slot is free
+			waits = append(waits, Wait{Key: t.waitKey(), Until: t.Until})
 		}
 	}
 	if e, w := s.Outbox.due(); e != nil {
@@ -65,11 +70,13 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 	return work, waits
 }
 
-// turnDue is the effect or the wait of the turn at the head of the queue.
+// turnDue is the effect or the wait of the turn that has the slot.
 func (s *State) turnDue(t *Turn) (Effect, Wait) {
 	switch {
 	case t.CutOff:
 		return nil, Wait{} // Activate decides
+	case t.Status == Queued && t.Deferred:
+		return Prepare{Turn: t.ID}, Wait{}
 	case t.Status == Queued:
 		return nil, Wait{Key: t.waitKey(), Until: t.Until}
 	case s.Steps.Turn != t.ID:

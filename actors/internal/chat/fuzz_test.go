@@ -17,12 +17,16 @@ import (
 // order or late, and checks the invariants after each. The first byte chooses
 // the policy; then each action takes two bytes, what and how.
 func FuzzCore(f *testing.F) {
-	for flags := range byte(16) {
+	for flags := range byte(80) {
 		f.Add(script(flags, "ask", "write:6", "succeed", "ask:4", "write:0", "write:6", "die:1", "write:6", "die", "succeed", "shorten", "ask"))
 		f.Add(script(flags, "ask", "ask:3", "fail", "stop", "sleep", "write:6", "fail", "cancel", "late", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "fail", "clear:1", "late", "ask", "ask again", "clear:1", "ask again"))
 		f.Add(script(flags, "ask", "set state:1", "set state:2", "die", "die", "clear", "set state:2", "set state:7", "ask", "shorten", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
 		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "set state:3", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
+		f.Add(script(flags, "ask", "die", "die", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
+		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
+		f.Add(script(flags, "ask", "save", "ask:1", "ask:2", "succeed", "succeed", "ask:5", "sleep", "ask", "reset", "ask", "ask", "die", "sleep", "late"))
+		f.Add(script(flags, "ask", "write:6", "ask", "ask", "continue", "succeed", "save", "interrupt", "write:6", "die", "save", "die", "ask:6", "shorten"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -54,6 +58,7 @@ func newPlayer(t testing.TB, flags byte) *player {
 	p := Policy{
 		Handler: flags&1 > 0, NoRecovery: flags&2 > 0, Hook: flags&4 > 0,
 		MaxCrashes: 3, MaxFailures: 3, MaxDeliveries: 3, MaxQueuedTurns: 4,
+		Overlap: Overlap(flags / 16 % 5), Debounce: 750,
 	}
 	if flags&8 > 0 {
 		p.MaxQueuedTurns = 40 // more than are remembered when they have ended
@@ -78,9 +83,16 @@ func (p *player) crashedAt(n, lose int) *player {
 func (p *player) give(cmd Command) {
 	_, _, err := p.step(cmd)
 	p.track()
-	_, reserve := cmd.(Reserve)
-	wipe, isClear := cmd.(Clear)
-	if err == nil && !reserve && (!isClear || wipe.Key != "") {
+	if err != nil {
+		return
+	}
+	switch cmd := cmd.(type) {
+	case Reserve, Interrupt, Reset: // ask for it once more
+	case Clear:
+		if cmd.Key != "" {
+			p.changesNothing(cmd)
+		}
+	default:
 		p.changesNothing(cmd)
 	}
 }
@@ -114,16 +126,21 @@ func (p *player) end() {
 	p.compare()
 	accepted, ended := map[uint64]int{}, map[uint64]int{}
 	first := map[string]uint64{}
+	overlap, newest := map[uint64]uint64{}, uint64(0)
 	for _, rec := range p.journal {
 		e := p.decode(rec)
 		switch {
 		case e.GetTurnAccepted() != nil:
-			accepted[e.GetTurnAccepted().GetTurn()]++
+			a := e.GetTurnAccepted()
+			accepted[a.GetTurn()]++
+			overlap[a.GetTurn()] = a.GetOverlapSeq()
+			newest = max(newest, a.GetOverlapSeq())
 		case e.GetTurnEnded() != nil:
 			ended[e.GetTurnEnded().GetTurn()]++
 		case e.GetTurnStarted() != nil:
 			s := e.GetTurnStarted()
 			turn := fmt.Sprint(s.GetTurn())
+			require.True(p.t, s.GetAttempt() > 1 || overlap[s.GetTurn()] == 0 || overlap[s.GetTurn()] == newest, "turn %s is superseded and runs", turn)
 			require.GreaterOrEqual(p.t, s.GetFirst(), first[turn], "positions of turn %s are used twice", turn)
 			first[turn] = s.GetReserved()
 		case e.GetPositionsReserved() != nil:
@@ -165,6 +182,8 @@ var actions = []action{
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},
 	{"shorten", (*player).shorten}, {"set state", (*player).setState},
+	{"shorten", (*player).shorten}, {"save", (*player).save}, {"continue", (*player).goOn},
+	{"interrupt", (*player).interrupt}, {"reset", (*player).reset},
 }
 
 // script is a fuzz input in words: actions, each with a digit that says how.
@@ -195,7 +214,8 @@ func (p *player) list(how int) []uimessage.Message {
 
 func (p *player) ask(how int) {
 	cmd := submit(fmt.Sprintf("r%d", len(p.submits)), append(p.list(how), user(fmt.Sprintf("u%d", len(p.submits))))...)
-	switch how % 5 {
+	cmd.Now = p.now
+	switch how % 7 {
 	case 1:
 		cmd.Messages, cmd.Programmatic = cmd.Messages[len(cmd.Messages)-1:], true
 	case 2:
@@ -208,6 +228,12 @@ func (p *player) ask(how int) {
 		}
 	case 4:
 		cmd.Body = []byte(`{"n":1}`)
+	case 5:
+		cmd.Messages, cmd.Append, cmd.Fingerprint = cmd.Messages[len(cmd.Messages)-1:], true, []byte{byte(how)}
+	case 6: // a tab that has missed a merge
+		for _, id := range slices.Sorted(maps.Keys(p.state().Transcript.Aliases)) {
+			cmd.Messages = append([]uimessage.Message{user(id)}, cmd.Messages...)
+		}
 	}
 	p.submits = append(p.submits, cmd)
 	p.give(cmd)

@@ -21,9 +21,12 @@ func (r *rig) check() {
 		if i > 0 {
 			require.Equal(r.t, Queued, t.Status, "turn %d runs, and is not the head", t.ID)
 		}
-		require.True(r.t, t.Status == Running || i > 0 || t.Until > 0, "turn %d could run and does not", t.ID)
+	}
+	if t := s.Turns.holder(); t != nil {
+		require.True(r.t, t.Status == Running || t.Until > 0 || t.Deferred, "turn %d could run and does not", t.ID)
 	}
 	running := s.Turns.Running()
+	r.checkOverlap()
 	if s.Stream.Open {
 		require.NotNil(r.t, running, "a stream is open and no turn runs")
 		require.Equal(r.t, running.ID, s.Stream.Turn)
@@ -40,6 +43,25 @@ func (r *rig) check() {
 	r.checkTime()
 	r.checkBounds()
 	require.NoError(r.t, r.room.agrees(s))
+}
+
+// checkOverlap: while the slot is free only the newest of those that overlap is
+// left, and it debounces.
+func (r *rig) checkOverlap() {
+	r.t.Helper()
+	s := r.state()
+	if s.Turns.holder() == nil {
+		require.LessOrEqual(r.t, len(s.Turns.Queue), 1)
+		for _, t := range s.Turns.Queue {
+			require.True(r.t, t.debounces())
+		}
+	}
+	for id, target := range s.Transcript.Aliases {
+		_, there := s.Transcript.message(id)
+		require.False(r.t, there, "%s is a message, and an alias of %s", id, target)
+		_, there = s.Transcript.message(target)
+		require.True(r.t, there, "%s is an alias of %s, which is gone", id, target)
+	}
 }
 
 // checkTime: WakeAt is what Outstanding says, and whoever is not done wakes.
@@ -67,7 +89,7 @@ func (r *rig) checkBounds() {
 	r.t.Helper()
 	s := r.state()
 	require.LessOrEqual(r.t, len(s.Ledger.Keys.order), maxKeys)
-	require.Len(r.t, s.Ledger.Keys.turns, len(s.Ledger.Keys.order))
+	require.Len(r.t, s.Ledger.Keys.keys, len(s.Ledger.Keys.order))
 	require.LessOrEqual(r.t, len(s.Ledger.Recent), maxRecent+r.core.policy.MaxQueuedTurns+1)
 	require.LessOrEqual(r.t, len(s.Turns.Queue), r.core.policy.MaxQueuedTurns+1)
 	require.Len(r.t, s.Transcript.index, len(s.Transcript.Messages))
@@ -177,14 +199,21 @@ func (a *audience) agrees(s *State) error {
 // requireShown: what a step has stored of an answer is shown before its end is.
 func requireShown(t testing.TB, events []Event, items []feed.Item) {
 	t.Helper()
-	stored := false
+	stored, ends := false, 0
 	for _, e := range events {
-		if e.GetMessagesPut() != nil {
-			stored = true
+		stored = stored || e.GetMessagesPut() != nil
+		if e.GetTurnEnded() == nil {
+			continue
 		}
-		if e.GetTurnEnded() != nil && stored {
+		if ends++; stored {
 			shown := slices.IndexFunc(items, func(i feed.Item) bool { _, ok := i.(feed.Transcript); return ok })
-			ended := slices.IndexFunc(items, func(i feed.Item) bool { _, ok := i.(feed.Ended); return ok })
+			told := 0
+			ended := slices.IndexFunc(items, func(i feed.Item) bool {
+				if _, ok := i.(feed.Ended); ok {
+					told++
+				}
+				return told == ends
+			})
 			require.True(t, shown >= 0 && shown < ended, "an end is told before its message: %v", items)
 		}
 	}
@@ -200,7 +229,7 @@ func picture(s *State) string {
 func lasting(s *State) string {
 	var b strings.Builder
 	l, tr := s.Ledger, &s.Transcript
-	fmt.Fprintf(&b, "keys %q %v\nrecent %+v\nfailed %+v\n", l.Keys.order, l.Keys.turns, l.Recent, l.Failed)
+	fmt.Fprintf(&b, "keys %v\nrecent %+v\nfailed %+v\n", l.Keys.proto(), l.Recent, l.Failed)
 	if l.Failed != nil {
 		fmt.Fprintf(&b, "failed %+v\n", *l.Failed)
 	}
@@ -209,7 +238,7 @@ func lasting(s *State) string {
 	for _, m := range tr.Messages {
 		fmt.Fprintf(&b, "message %d %s %s %s steps %s\n", tr.index[m.ID], m.ID, m.Role, m.JSON, tr.steps[m.ID])
 	}
-	fmt.Fprintf(&b, "last turn %d\n", s.Turns.Last)
+	fmt.Fprintf(&b, "aliases %v\nlast turn %d, overlap %d\n", tr.Aliases, s.Turns.Last, s.Turns.Overlap)
 	for _, t := range s.Turns.Queue {
 		turn := *t
 		turn.MessageID = ""

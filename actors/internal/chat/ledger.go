@@ -6,10 +6,7 @@ import (
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
 
-const (
-	maxKeys   = 1000 // accepted keys that are remembered
-	maxRecent = 32   // ended requests that are remembered for late ACKs, see forget
-)
+const maxRecent = 32 // ended requests that are remembered for late ACKs, see forget
 
 // Ledger is who the agent is and what it has promised.
 type Ledger struct {
@@ -35,36 +32,9 @@ type Ended struct {
 	InBand       bool
 	NoResponse   bool
 	Continuation bool
+	ByServer     bool // no client has asked for it
 	OriginIDs    []string
 	MessageID    string
-}
-
-// Keyring remembers the last keys that were accepted, so that a repeat changes
-// nothing. Invariant: len(order) == len(turns) && len(order) <= maxKeys.
-type Keyring struct {
-	order []string
-	turns map[string]uint64
-}
-
-// Turn returns the turn that key was accepted for.
-func (k *Keyring) Turn(key string) (uint64, bool) {
-	turn, ok := k.turns[key]
-	return turn, ok
-}
-
-func (k *Keyring) add(key string, turn uint64) {
-	if _, ok := k.turns[key]; ok {
-		return
-	}
-	if k.turns == nil {
-		k.turns = make(map[string]uint64)
-	}
-	if len(k.order) == maxKeys {
-		delete(k.turns, k.order[0])
-		k.order = k.order[1:]
-	}
-	k.order = append(k.order, key)
-	k.turns[key] = turn
 }
 
 // decideActivate begins an incarnation and decides what becomes of the turn
@@ -84,7 +54,7 @@ func (c *Core) decideActivate(cmd Activate) []Event {
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_WAKE
 	}
 	events = append(events, event(&pb.Activated{Incarnation: cmd.Incarnation, Node: valid(cmd.Node), Cause: cause}))
-	return concat(events, c.recoverTurn(cmd, cause), c.recoverDelivery(cause))
+	return concat(events, c.skipUnprepared(), c.recoverTurn(cmd, cause), c.recoverDelivery(cause))
 }
 
 func (c *Core) decideRest() []Event {
@@ -108,18 +78,10 @@ func (c *Core) decideClear(cmd Clear) []Event {
 	}
 	events = append(events, event(&pb.Cleared{Generation: s.Ledger.Generation + 1, Key: cmd.Key}))
 	for _, t := range slices.Backward(s.Turns.Queue) {
-		outcome := pb.TurnOutcome_TURN_OUTCOME_ABORTED
-		if t.Status == Queued {
-			outcome = pb.TurnOutcome_TURN_OUTCOME_SKIPPED
-		}
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: outcome, MessageId: s.writingID(t)}))
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: s.writingID(t)}))
 	}
 	return events
 }
-
-// Requests and clears have keys of their own: clients choose the former.
-func requestKey(request string) string { return "request/" + request }
-func clearKey(key string) string       { return "clear/" + key }
 
 func (l *Ledger) applyCreated(e *pb.AgentCreated) {
 	l.Created, l.Class, l.Name, l.CreatedMS = true, e.GetClass(), e.GetName(), e.GetCreatedMs()
@@ -135,7 +97,7 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	s.Ledger.Generation = e.GetGeneration()
 	s.Ledger.Failed = nil
 	if e.GetKey() != "" {
-		s.Ledger.Keys.add(clearKey(e.GetKey()), 0)
+		s.Ledger.Keys.add(clearKey(e.GetKey()), accepted{})
 	}
 	s.Transcript = Transcript{}
 	s.Outbox = Outbox{}

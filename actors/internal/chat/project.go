@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"maps"
+	"slices"
+
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -21,17 +24,27 @@ var outcomes = map[pb.TurnOutcome]feed.Outcome{
 // Chunks take their own way. by is the socket that gave the command, if any.
 func (s *State) Project(events []Event, by string) []feed.Item {
 	var items []feed.Item
-	put := false // the transcript has changed and nobody was told yet
+	put := false    // the transcript has changed and nobody was told yet
+	var last uint64 // the turn that was accepted
 	for _, e := range events {
 		switch e := e.GetKind().(type) {
 		case *pb.Event_MessagesPut, *pb.Event_MessagesRemoved:
 			put = true
+		case *pb.Event_MessagesMerged: // also for who sent them
+			items = append(items, s.transcriptFor("", ""))
+			put = false
 		case *pb.Event_TurnAccepted:
 			if put {
 				items = append(items, s.transcriptFor(e.TurnAccepted.GetRequestId(), by))
 				put = false
 			}
-			items = append(items, accepted(e.TurnAccepted)...)
+			items = append(items, accept(e.TurnAccepted)...)
+			last = e.TurnAccepted.GetTurn()
+		case *pb.Event_TurnStarted:
+			if put { // its messages were made when its slot came
+				items = append(items, s.transcriptFor("", ""))
+				put = false
+			}
 		case *pb.Event_StreamOpened:
 			if t := s.Turns.byID(e.StreamOpened.GetTurn()); t != nil {
 				items = append(items, feed.Opened{Request: t.Request, Continuation: t.Continuation()})
@@ -43,6 +56,9 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 			if put {
 				items = append(items, s.transcriptFor(ended.Request, ""))
 				put = false
+			}
+			if ended.Turn == last { // was turned away
+				items = append(items, s.rollback(ended.Request))
 			}
 			items = append(items, ended.item())
 		case *pb.Event_Cleared:
@@ -57,8 +73,8 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 	return items
 }
 
-// accepted tells of a turn, and of a recovery if that is what it is.
-func accepted(e *pb.TurnAccepted) []feed.Item {
+// accept tells of a turn, and of a recovery if that is what it is.
+func accept(e *pb.TurnAccepted) []feed.Item {
 	items := []feed.Item{feed.Accepted{Request: e.GetRequestId()}}
 	if e.GetKind() == pb.TurnKind_TURN_KIND_RECOVERY {
 		items = append(items, feed.Recovery{On: true, Request: e.GetRequestId()})
@@ -68,6 +84,17 @@ func accepted(e *pb.TurnAccepted) []feed.Item {
 
 func (s *State) transcriptFor(request, by string) feed.Transcript {
 	return feed.Transcript{Messages: s.Transcript.AppendJSON(nil), Request: request, By: by}
+}
+
+// rollback shows the sender of a request that was turned away the conversation
+// without it, and the answer that is being written as it stands.
+func (s *State) rollback(request string) feed.Transcript {
+	tr := s.Transcript
+	if s.Stream.Open {
+		tr.Messages, tr.index = slices.Clone(tr.Messages), maps.Clone(tr.index)
+		tr.applyPut(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(s.Stream.Message())}})
+	}
+	return feed.Transcript{Messages: tr.AppendJSON(nil), Request: request, Private: true}
 }
 
 func (s *State) requestOf(turn uint64) string {
@@ -100,7 +127,10 @@ func (l *Ledger) find(is func(*Ended) bool) (Ended, bool) {
 func (e *Ended) item() feed.Ended {
 	item := feed.Ended{
 		Request: e.Request, Outcome: outcomes[e.Outcome], Text: e.Text, InBand: e.InBand,
-		Continuation: e.Continuation, MessageIDs: e.OriginIDs, Private: e.Outcome == pb.TurnOutcome_TURN_OUTCOME_SKIPPED,
+		Continuation: e.Continuation, Private: e.Outcome == pb.TurnOutcome_TURN_OUTCOME_SKIPPED,
+	}
+	if !e.ByServer {
+		item.MessageIDs = e.OriginIDs
 	}
 	if e.NoResponse {
 		item.Text = noResponseText

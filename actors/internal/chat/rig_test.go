@@ -200,6 +200,8 @@ func answer(e Effect) Command {
 		return StepAnswered{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(`["said"]`), Reason: "stop"}
 	case Handle:
 		return HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
+	case Prepare:
+		return Prepared{Turn: e.Turn, Messages: []uimessage.Message{user(fmt.Sprintf("p%d", e.Turn))}}
 	case Deliver:
 		return Delivered{ID: e.ID}
 	default:
@@ -221,6 +223,8 @@ func (r *rig) fail(e Effect, transient bool) Command {
 		}
 	case Handle:
 		return HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: Failed, Text: "It failed."}
+	case Prepare:
+		return Prepared{Turn: e.Turn, Failed: true}
 	case Deliver:
 		return DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: "hook failed", Now: r.now}
 	default:

@@ -35,6 +35,8 @@ type Policy struct {
 	MaxFailures    uint32 // failures of a step in a row without progress; 0: 5
 	MaxDeliveries  uint32 // attempts at a hook; 0: 8
 	MaxQueuedTurns int    // submits waiting; 0: 64
+	Overlap        Overlap
+	Debounce       int64 // milliseconds
 }
 
 func (p Policy) withDefaults() Policy {
@@ -67,12 +69,16 @@ func (s *State) Apply(e Event) {
 		s.Ledger.Rested = true
 	case *pb.Event_Cleared:
 		s.applyCleared(e.Cleared)
+	case *pb.Event_TurnsReset:
+		s.applyReset(e.TurnsReset)
 	case *pb.Event_AgentDeleted:
 		// The stream itself is deleted next: nothing is decided any more.
 	case *pb.Event_MessagesPut:
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
 		s.Transcript.applyRemoved(e.MessagesRemoved)
+	case *pb.Event_MessagesMerged:
+		s.Transcript.applyMerged(e.MessagesMerged)
 	case *pb.Event_TurnAccepted:
 		s.applyTurnAccepted(e.TurnAccepted)
 	case *pb.Event_TurnStarted:

@@ -42,8 +42,16 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 		return c.decideRest(), nil
 	case Submit:
 		return c.decideSubmit(cmd)
+	case Continue:
+		return c.decideContinue(cmd)
+	case Prepared:
+		return c.decidePrepared(cmd), nil
 	case Cancel:
 		return c.decideCancel(cmd), nil
+	case Interrupt:
+		return c.decideInterrupt(), nil
+	case Reset:
+		return c.decideReset(), nil
 	case Clear:
 		return c.decideClear(cmd), nil
 	case SetMessages:

@@ -87,9 +87,11 @@ func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 	if d := s.Outbox.head(); d != nil && d.waitKey() == cmd.Key {
 		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
 	}
-	t := s.Turns.head()
-	if t.Status == Queued {
-		return []Event{c.start(t, 1)}
+	t := s.Turns.Running()
+	for _, queued := range s.Turns.Queue {
+		if queued.waitKey() == cmd.Key {
+			return c.begin(queued)
+		}
 	}
 	return []Event{event(&pb.StepStarted{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt + 1})}
 }

@@ -20,6 +20,7 @@ type Transcript struct {
 	edited      map[string]bool              // messages whose step records were dropped
 	Body        json.RawMessage              // what turns without a client request run with
 	ClientTools json.RawMessage
+	Aliases     map[string]string // ids of messages that were merged, to what they are now
 }
 
 // Message is a stored UI message. JSON is never changed in place.
@@ -76,7 +77,7 @@ func (s *State) Wiped() bool { return len(s.Transcript.Messages) == 0 && s.Ledge
 func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 	tr := &c.State.Transcript
 	var put []*pb.StoredMessage
-	for _, m := range tr.adoptIDs(cmd.Messages) {
+	for _, m := range tr.adoptIDs(tr.withoutAliases(cmd.Messages)) {
 		if !c.State.Turns.writes(m.ID) {
 			put = tr.appendChanged(put, m)
 		}
@@ -93,7 +94,7 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 // but not those that unfinished turns are about.
 func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
 	tr := &s.Transcript
-	incoming := tr.adoptIDs(cmd.Messages)
+	incoming := tr.adoptIDs(tr.withoutAliases(cmd.Messages))
 	keep := s.Turns.messages()
 	allKnown := len(incoming) > 0
 	for _, m := range incoming {
@@ -108,7 +109,7 @@ func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string
 		}
 		put = tr.appendChanged(put, m)
 	}
-	if cmd.Programmatic || !allKnown {
+	if cmd.Append || !allKnown {
 		return put, nil
 	}
 	for _, m := range tr.Messages {
@@ -167,6 +168,7 @@ func (tr *Transcript) applyRemoved(e *pb.MessagesRemoved) {
 		}
 	}
 	tr.Messages = kept
+	tr.forgetAliases(gone)
 }
 
 // forgetSteps lets the model see a message as clients do from now on: its step

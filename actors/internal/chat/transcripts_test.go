@@ -84,6 +84,12 @@ func (p *play) do(cmd Command) {
 var commands = map[string]func(*play, *datadriven.TestData){
 	"policy":      (*play).newAgent,
 	"submit":      (*play).submit,
+	"continue":    (*play).goOn,
+	"prepared":    (*play).prepared,
+	"interrupt":   func(p *play, d *datadriven.TestData) { p.do(Interrupt{}) },
+	"reset":       func(p *play, d *datadriven.TestData) { p.do(Reset{}) },
+	"answer":      (*play).answer,
+	"sleep":       func(p *play, d *datadriven.TestData) { p.now += int64(number(d, "ms", 0)) },
 	"cancel":      func(p *play, d *datadriven.TestData) { p.do(Cancel{Request: word(d, 0)}) },
 	"clear":       func(p *play, d *datadriven.TestData) { p.do(Clear{Key: value(d, "key")}) },
 	"setmessages": func(p *play, d *datadriven.TestData) { p.do(SetMessages{Messages: p.messages(d.Input)}) },
@@ -115,18 +121,44 @@ func (p *play) newAgent(d *datadriven.TestData) {
 		Handler: d.HasArg("handler"), Hook: d.HasArg("hook"), NoRecovery: d.HasArg("no-recovery"),
 		MaxCrashes: uint32(number(d, "crashes", 0)), MaxFailures: uint32(number(d, "failures", 0)),
 		MaxDeliveries: uint32(number(d, "deliveries", 0)), MaxQueuedTurns: int(number(d, "queue", 0)),
+		Overlap: overlaps[value(d, "overlap")], Debounce: int64(number(d, "debounce", 0)),
 	})
 }
+
+var overlaps = map[string]Overlap{"": Queue, "latest": Latest, "merge": Merge, "drop": Drop, "debounce": Debounce}
 
 func (p *play) submit(d *datadriven.TestData) {
 	cmd := Submit{
 		Request: word(d, 0), Messages: p.messages(d.Input), Regenerate: d.HasArg("regenerate"), Programmatic: d.HasArg("programmatic"),
+		Append: d.HasArg("append"), Deferred: d.HasArg("deferred"), Fingerprint: []byte(value(d, "fingerprint")), Now: p.now,
 		Ids: Ids{Request: "unused", Message: "a-" + word(d, 0)},
 	}
 	if body := value(d, "body"); body != "" {
 		cmd.Body = []byte(body)
 	}
 	p.do(cmd)
+}
+
+func (p *play) goOn(d *datadriven.TestData) {
+	p.do(Continue{Request: word(d, 0), Body: []byte(value(d, "body"))})
+}
+
+func (p *play) prepared(d *datadriven.TestData) {
+	e, _ := p.firstDue().(Prepare)
+	p.do(Prepared{Turn: number(d, "turn", e.Turn), Messages: p.messages(d.Input), Failed: d.HasArg("failed")})
+}
+
+// answer tells what became of a request.
+func (p *play) answer(d *datadriven.TestData) {
+	t, ended, known := p.state().Answer(word(d, 0))
+	switch {
+	case !known:
+		p.out.WriteString("unknown\n")
+	case t != nil:
+		fmt.Fprintf(&p.out, "turn %d is at it\n", t.ID)
+	default:
+		fmt.Fprintf(&p.out, "turn %d: %s %q, message %s\n", ended.Turn, outcomes[ended.Outcome], ended.Text, ended.MessageID)
+	}
 }
 
 // messages reads a line each. An id alone is the stored message as it is.

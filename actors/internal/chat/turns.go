@@ -13,10 +13,11 @@ import (
 // crash is harmless for clients; a number used twice is not.
 const positionBlock = 4096
 
-// Turns is the queue; the head runs. Invariant: only Queue[0] may be Running.
+// Turns is the queue. Invariant: only Queue[0] may be Running.
 type Turns struct {
-	Queue []*Turn
-	Last  uint64 // id of the newest turn
+	Queue   []*Turn
+	Last    uint64 // id of the newest turn
+	Overlap uint64 // number of the newest that overlapped, while any turn is unfinished
 }
 
 // Turn is one request for an answer.
@@ -32,6 +33,9 @@ type Turn struct {
 	Continues     bool   // which exists already
 	ContinuesTurn uint64 // the cut-off turn that this one goes on with
 	Until         int64  // does not start before
+	Overlap       uint64 // its number among overlapping submits; 0: it is none
+	MergeAfter    string // id of the message behind which they are merged
+	Deferred      bool   // its messages are not there yet
 
 	Status  Status
 	Attempt uint32
@@ -50,6 +54,11 @@ const (
 // Continuation reports whether clients see the turn as one.
 func (t *Turn) Continuation() bool {
 	return t.Kind == pb.TurnKind_TURN_KIND_CONTINUATION || t.Kind == pb.TurnKind_TURN_KIND_RECOVERY
+}
+
+// byServer reports whether no client has asked for the turn.
+func (t *Turn) byServer() bool {
+	return t.Kind == pb.TurnKind_TURN_KIND_CONTINUATION || t.Kind == pb.TurnKind_TURN_KIND_PROGRAMMATIC
 }
 
 func (t *Turn) waitKey() string { return fmt.Sprintf("turn/%d", t.ID) }
@@ -93,6 +102,19 @@ func (ts *Turns) byID(id uint64) *Turn {
 	return nil
 }
 
+// toFront has t, which runs now, before those that debounce.
+func (ts *Turns) toFront(t *Turn) {
+	i := slices.Index(ts.Queue, t)
+	ts.Queue = slices.Insert(slices.Delete(ts.Queue, i, i+1), 0, t)
+}
+
+func (ts *Turns) remove(t *Turn) {
+	ts.Queue = slices.DeleteFunc(ts.Queue, func(other *Turn) bool { return other == t })
+	if len(ts.Queue) == 0 {
+		ts.Queue, ts.Overlap = nil, 0
+	}
+}
+
 // messages are those that the turns answer or write.
 func (ts *Turns) messages() map[string]bool {
 	ids := make(map[string]bool)
@@ -121,13 +143,9 @@ func (e Busy) Error() string {
 
 func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	s := &c.State
-	if _, known := s.Ledger.Keys.Turn(requestKey(cmd.Request)); known {
-		return nil, nil // asked again after a lost reply
+	if known, err := s.Ledger.Keys.asked(cmd.Request, cmd.Fingerprint); known || err != nil {
+		return nil, err // asked again after a lost reply
 	}
-	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
-		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
-	}
-	put, removed := s.reconcile(cmd)
 	kind := pb.TurnKind_TURN_KIND_SUBMIT
 	switch {
 	case cmd.Programmatic:
@@ -135,6 +153,21 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	case cmd.Regenerate:
 		kind = pb.TurnKind_TURN_KIND_REGENERATE
 	}
+	turn := &pb.TurnAccepted{
+		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Fingerprint: cmd.Fingerprint, Kind: kind, Generation: s.Ledger.Generation,
+		OriginIds: uimessage.TrailingUsers(cmd.Messages), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
+		Deferred: cmd.Deferred,
+	}
+	if !c.overlap(turn, cmd.Now) {
+		return turnAway(turn), nil
+	}
+	if len(s.Turns.Queue) >= c.policy.MaxQueuedTurns {
+		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
+	}
+	if cmd.Programmatic {
+		return append(c.put(cmd.Messages), event(turn)), nil
+	}
+	put, removed := s.reconcile(cmd)
 	var events []Event
 	if len(removed) > 0 {
 		events = append(events, event(&pb.MessagesRemoved{Ids: removed, Reason: pb.RemovalReason_REMOVAL_REASON_TRUNCATED}))
@@ -142,20 +175,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	if len(put) > 0 {
 		events = append(events, event(&pb.MessagesPut{Messages: put}))
 	}
-	return append(events, event(&pb.TurnAccepted{
-		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: kind, Generation: s.Ledger.Generation,
-		OriginIds: uimessage.TrailingUsers(cmd.Messages), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
-	})), nil
-}
-
-// startNext starts the head of the queue if its time has come; one that must
-// wait holds the slot.
-func (c *Core) startNext() []Event {
-	t := c.State.Turns.head()
-	if t == nil || t.Status != Queued || t.Until > 0 {
-		return nil
-	}
-	return []Event{c.start(t, 1)}
+	return append(events, event(turn)), nil
 }
 
 func (c *Core) start(t *Turn, attempt uint32) Event {
@@ -163,29 +183,11 @@ func (c *Core) start(t *Turn, attempt uint32) Event {
 }
 
 func (c *Core) decideCancel(cmd Cancel) []Event {
-	t := c.State.Turns.Request(cmd.Request)
-	if t == nil {
-		t = c.State.successor(cmd.Request)
-	}
+	t, _, _ := c.State.Answer(cmd.Request)
 	if t == nil {
 		return nil
 	}
 	return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ABORTED})
-}
-
-// successor returns the turn that goes on with the answer to a request which was
-// cut off: whoever has asked may still cancel it.
-func (s *State) successor(request string) *Turn {
-	ended, ok := s.Ledger.Find(request)
-	if !ok || ended.Outcome != pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
-		return nil
-	}
-	for _, t := range s.Turns.Queue {
-		if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.MessageID == ended.MessageID {
-			return t
-		}
-	}
-	return nil
 }
 
 func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
@@ -227,14 +229,19 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 		ID: e.GetTurn(), Request: e.GetRequestId(), Kind: e.GetKind(), Generation: e.GetGeneration(),
 		OriginIDs: e.GetOriginIds(), Body: e.GetBodyJson(), ClientTools: e.GetClientToolsJson(),
 		MessageID: e.GetMessageId(), Continues: e.GetContinuesMessage(), ContinuesTurn: e.GetContinuesTurn(), Until: e.GetUntilMs(),
+		Overlap: e.GetOverlapSeq(), MergeAfter: e.GetMergeAfter(), Deferred: e.GetDeferred(),
 	}
 	s.Turns.Last = t.ID
+	s.Turns.Overlap = max(s.Turns.Overlap, t.Overlap)
 	if e.GetFront() {
 		s.Turns.Queue = append([]*Turn{t}, s.Turns.Queue...)
 	} else {
 		s.Turns.Queue = append(s.Turns.Queue, t)
 	}
-	s.Ledger.Keys.add(requestKey(t.Request), t.ID)
+	if t.ContinuesTurn != 0 {
+		s.Ledger.Keys.follow(t.ContinuesTurn, t.ID)
+	}
+	s.Ledger.Keys.add(requestKey(t.Request), accepted{turn: t.ID, fingerprint: e.GetFingerprint()})
 	s.Ledger.Failed = nil
 	s.Ledger.forget()
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
@@ -250,7 +257,14 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 	if t == nil {
 		return
 	}
-	t.Status, t.Attempt, t.CutOff, t.Until, t.Next = Running, e.GetAttempt(), false, 0, e.GetReserved()
+	t.Status, t.Attempt, t.CutOff, t.Until, t.Deferred, t.Next = Running, e.GetAttempt(), false, 0, false, e.GetReserved()
+	if len(e.GetOriginIds()) > 0 {
+		t.OriginIDs = e.GetOriginIds()
+	}
+	if e.GetMessageId() != "" {
+		t.MessageID = e.GetMessageId()
+	}
+	s.Turns.toFront(t)
 	s.Steps = Steps{Attempt: s.Steps.Attempt} // goes on counting, so that no key is used twice
 	s.Stream = Stream{First: e.GetFirst(), Reserved: e.GetReserved()}
 	switch t.Kind {
@@ -258,6 +272,11 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 		s.Transcript.Body, s.Transcript.ClientTools = t.Body, t.ClientTools
 	case pb.TurnKind_TURN_KIND_PROGRAMMATIC:
 		t.Body, t.ClientTools = s.Transcript.Body, s.Transcript.ClientTools
+	case pb.TurnKind_TURN_KIND_CONTINUATION:
+		t.ClientTools = s.Transcript.ClientTools
+		if len(t.Body) == 0 {
+			t.Body = s.Transcript.Body
+		}
 	default: // goes on with what its predecessor had
 	}
 }
@@ -267,23 +286,19 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 	if t == nil {
 		return
 	}
-	var rest []*Turn
-	for _, other := range s.Turns.Queue {
-		if other != t {
-			rest = append(rest, other)
-		}
-	}
-	s.Turns.Queue = rest
+	s.Turns.remove(t)
 	if t.Status == Running {
 		s.Steps, s.Stream = Steps{}, Stream{}
 		if s.Recovery.Turn == 0 {
 			s.Recovery = Recovery{} // else RecoverySettled does it
 		}
 	}
-	s.Ledger.remember(Ended{
+	ended := Ended{
 		Turn: t.ID, Generation: t.Generation, Request: t.Request, Outcome: e.GetOutcome(), Text: e.GetErrorText(), InBand: e.GetInBand(), NoResponse: e.GetNoResponse(),
-		Continuation: t.Continuation(), OriginIDs: t.OriginIDs, MessageID: e.GetMessageId(),
-	})
+		Continuation: t.Continuation(), ByServer: t.byServer(), OriginIDs: t.OriginIDs, MessageID: e.GetMessageId(),
+	}
+	s.Ledger.remember(ended)
+	s.Ledger.Keys.end(ended, requestKey(t.Request))
 	if _, ok := s.Transcript.message(e.GetMessageId()); !ok {
 		delete(s.Transcript.steps, e.GetMessageId()) // of an answer without parts
 	}

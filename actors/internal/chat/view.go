@@ -52,22 +52,28 @@ func (s *State) waiting(t *Turn) map[string]bool {
 	return ids
 }
 
+// answered are the messages that have had a turn of their own.
+func (s *State) answered() map[string]bool {
+	ids := make(map[string]bool)
+	for _, e := range s.Ledger.Recent {
+		switch e.Outcome {
+		case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ERROR, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
+			add(ids, e.OriginIDs)
+		default: // skipped, or goes on in another turn
+		}
+	}
+	return ids
+}
+
 // question is what t has to answer. A client that has not seen an answer yet
 // sends its question along with the next one: what has had a turn of its own is
 // not asked again, unless it is all there is (regenerate).
 func (s *State) question(t *Turn) map[string]bool {
-	answered := make(map[string]bool)
-	for _, e := range s.Ledger.Recent {
-		switch e.Outcome {
-		case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ERROR, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
-			add(answered, e.OriginIDs)
-		default: // skipped, or goes on in another turn
-		}
-	}
+	answered := s.answered()
 	ids := make(map[string]bool)
 	for _, id := range t.OriginIDs {
 		if !answered[id] {
-			ids[id] = true
+			ids[s.Transcript.known(id)] = true
 		}
 	}
 	if len(ids) == 0 {

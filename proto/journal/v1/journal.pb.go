@@ -1755,8 +1755,12 @@ type TurnStarted struct {
 	Attempt uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Positions of this attempt's stream: from first, and up to reserved without
 	// asking again. Never used by an earlier attempt of the same request.
-	First         uint64 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
-	Reserved      uint64 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	First    uint64 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
+	Reserved uint64 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	// What was not known before its slot came: the user messages that it answers
+	// (deferred), the message that it extends (a continuation of the last answer).
+	OriginIds     []string `protobuf:"bytes,5,rep,name=origin_ids,json=originIds,proto3" json:"origin_ids,omitempty"`
+	MessageId     string   `protobuf:"bytes,6,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1817,6 +1821,20 @@ func (x *TurnStarted) GetReserved() uint64 {
 		return x.Reserved
 	}
 	return 0
+}
+
+func (x *TurnStarted) GetOriginIds() []string {
+	if x != nil {
+		return x.OriginIds
+	}
+	return nil
+}
+
+func (x *TurnStarted) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
 }
 
 type TurnEnded struct {
@@ -3546,6 +3564,7 @@ type EndedRequest struct {
 	Continuation  bool        `protobuf:"varint,6,opt,name=continuation,proto3" json:"continuation,omitempty"`
 	OriginIds     []string    `protobuf:"bytes,7,rep,name=origin_ids,json=originIds,proto3" json:"origin_ids,omitempty"`
 	MessageId     string      `protobuf:"bytes,8,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	ByServer      bool        `protobuf:"varint,11,opt,name=by_server,json=byServer,proto3" json:"by_server,omitempty"` // no client has asked for it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3648,6 +3667,13 @@ func (x *EndedRequest) GetMessageId() string {
 		return x.MessageId
 	}
 	return ""
+}
+
+func (x *EndedRequest) GetByServer() bool {
+	if x != nil {
+		return x.ByServer
+	}
+	return false
 }
 
 type StepRecord struct {
@@ -3889,12 +3915,16 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\vfingerprint\x18\x0e \x01(\fR\vfingerprint\x12\x1a\n" +
 	"\bdeferred\x18\x0f \x01(\bR\bdeferred\x12\x1f\n" +
 	"\vmerge_after\x18\x10 \x01(\tR\n" +
-	"mergeAfter\"m\n" +
+	"mergeAfter\"\xab\x01\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x1a\n" +
-	"\breserved\x18\x04 \x01(\x04R\breserved\"\xef\x01\n" +
+	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x1d\n" +
+	"\n" +
+	"origin_ids\x18\x05 \x03(\tR\toriginIds\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x06 \x01(\tR\tmessageId\"\xef\x01\n" +
 	"\tTurnEnded\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x121\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x17.journal.v1.TurnOutcomeR\aoutcome\x12\x1d\n" +
@@ -4035,7 +4065,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x04R\x04turn\x12 \n" +
 	"\vfingerprint\x18\x03 \x01(\fR\vfingerprint\x12.\n" +
-	"\x05ended\x18\x04 \x01(\v2\x18.journal.v1.EndedRequestR\x05ended\"\xc4\x02\n" +
+	"\x05ended\x18\x04 \x01(\v2\x18.journal.v1.EndedRequestR\x05ended\"\xe1\x02\n" +
 	"\fEndedRequest\x12\x1f\n" +
 	"\vno_response\x18\t \x01(\bR\n" +
 	"noResponse\x12\x1e\n" +
@@ -4053,7 +4083,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"origin_ids\x18\a \x03(\tR\toriginIds\x12\x1d\n" +
 	"\n" +
-	"message_id\x18\b \x01(\tR\tmessageId\"N\n" +
+	"message_id\x18\b \x01(\tR\tmessageId\x12\x1b\n" +
+	"\tby_server\x18\v \x01(\bR\bbyServer\"N\n" +
 	"\n" +
 	"StepRecord\x12\x1d\n" +
 	"\n" +

@@ -19,8 +19,8 @@
 //	{"$improve": {want}}   want, where the protocol's first implementation does otherwise
 //
 // In chunks, {"$maybe": chunk} may be missing. Inside a frame: {"$opt": v} the key
-// may be missing; {"$or": [v, …]}; {"$some": {…}} an object with at least these
-// fields; in lists {"$maybe": v} may be missing.
+// may be missing; {"$or": [v, …]}; {"$re": "text like this"}; {"$some": {…}} an
+// object with at least these fields; in lists {"$maybe": v} may be missing.
 //
 // Supersets are accepted: unknown fields are ignored unless they belong to the
 // protocol's vocabulary; a flag that is false equals a missing one; outcome

@@ -106,6 +106,8 @@ func TestValues(t *testing.T) {
 		{"outcome aborted", done, `{"type":"cf_agent_use_chat_response","id":"r","body":"","done":true,"outcome":"aborted"}`, false},
 		{"an optional key", `{"type":"cf_x","id":{"$opt":"<any>"}}`, `{"type":"cf_x"}`, true},
 		{"one of two values", `{"type":"cf_x","id":{"$or":["a","b"]}}`, `{"type":"cf_x","id":"b"}`, true},
+		{"text like that", `{"type":"cf_x","id":{"$re":"^(a )+$"}}`, `{"type":"cf_x","id":"a a "}`, true},
+		{"text unlike that", `{"type":"cf_x","id":{"$re":"^(a )+$"}}`, `{"type":"cf_x","id":"a b "}`, false},
 		{"neither of two values", `{"type":"cf_x","id":{"$or":["a","b"]}}`, `{"type":"cf_x","id":"c"}`, false},
 		{"at least these fields", `{"type":"cf_x","id":{"$some":{"a":1}}}`, `{"type":"cf_x","id":{"a":1,"b":2}}`, true},
 		{"a list with an optional element", `{"type":"cf_x","id":["a",{"$maybe":"b"},"c"]}`, `{"type":"cf_x","id":["a","c"]}`, true},

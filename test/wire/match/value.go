@@ -141,6 +141,12 @@ func (m *matcher) object(want map[string]any, got any, b bindings, k kind, path 
 	if inner, ok := want["$opt"]; ok {
 		return m.value(inner, got, b, k, path)
 	}
+	if pattern, ok := want["$re"].(string); ok {
+		if s, isText := got.(string); isText && regexp.MustCompile(pattern).MatchString(s) {
+			return b
+		}
+		return m.no(path, "expected text like %s, got %s", pattern, show(got))
+	}
 	if inner, ok := want["$some"]; ok {
 		return m.value(inner, got, b, loose, path)
 	}

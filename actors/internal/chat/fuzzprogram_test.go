@@ -1,0 +1,33 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the author's program may ask for in FuzzCore.
+
+// save asks for a turn whose messages are made when its slot comes.
+func (p *player) save(int) {
+	cmd := submit(fmt.Sprintf("r%d", len(p.submits)))
+	cmd.Programmatic, cmd.Deferred = true, true
+	p.submits = append(p.submits, cmd)
+	p.give(cmd)
+}
+
+func (p *player) goOn(how int) {
+	p.fresh++
+	p.give(Continue{Request: fmt.Sprintf("c%d", p.fresh), Fingerprint: []byte{byte(how)}})
+}
+
+func (p *player) interrupt(int) { p.give(Interrupt{}) }
+
+func (p *player) reset(int) {
+	before, generation := p.listed(), p.state().Ledger.Generation
+	p.give(Reset{})
+	require.True(p.t, strings.HasPrefix(p.listed(), before), "a reset keeps the conversation")
+	require.Empty(p.t, p.state().Turns.Queue)
+	require.Greater(p.t, p.state().Ledger.Generation, generation)
+}

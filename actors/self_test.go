@@ -1,0 +1,106 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-dev/holdfast/actors"
+	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// What turns and hooks may ask of their own agent.
+
+func TestATurnMustNotWaitForItsOwnAgent(t *testing.T) {
+	inside := make(chan error, 9)
+	agent := echo()
+	agent.OnChatMessage = func(_ context.Context, turn *actors.Turn) error {
+		ctx := context.Background() // its Self knows all the same
+		_, err := turn.Self.SaveMessages(ctx, []uimessage.Message{said("me")})
+		inside <- err
+		_, err = turn.Self.SaveMessagesFunc(ctx, nil)
+		inside <- err
+		_, err = turn.Self.ContinueLastTurn(ctx, nil)
+		inside <- err
+		_, err = turn.Self.Await(ctx, turn.RequestID)
+		inside <- err
+		inside <- turn.Self.WaitUntilStable(ctx)
+		if turn.RequestID == "r1" { // to ask and not to wait is fine
+			if err := turn.Self.Submit(ctx, submit("r2", "more")); err != nil {
+				return err
+			}
+		}
+		return turn.Stream.Text("yes")
+	}
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
+	for range 5 {
+		require.ErrorIs(t, <-inside, actors.ErrInsideTurn)
+	}
+	for range 5 {
+		require.ErrorIs(t, <-inside, actors.ErrInsideTurn)
+	}
+	h.Await(r.Address(), ended("r2"))
+}
+
+// S23: a hook that is run again asks nothing twice, and what it asks is told of
+// when it has returned.
+func TestAHookThatSavesMessagesAsksOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		agent := echo()
+		answer := agent.OnChatMessage
+		agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
+			if turn.Continuation {
+				return turn.Stream.Text(", and more")
+			}
+			return answer(ctx, turn)
+		}
+		var answers []string
+		runs, inside := 0, false
+		agent.OnChatResponse = func(ctx context.Context, self *actors.Self, response actors.ChatResponse) error {
+			if inside {
+				t.Error("entered twice")
+			}
+			inside = true
+			defer func() { inside = false }()
+			if textOf(response.Message) != "echo: hi" {
+				answers = append(answers, "told of "+response.Text())
+				return nil
+			}
+			runs++
+			one, err1 := self.SaveMessages(ctx, []uimessage.Message{said("one")})
+			two, err2 := self.SaveMessagesFunc(ctx, func(_ context.Context, current []uimessage.Message) ([]uimessage.Message, error) {
+				return []uimessage.Message{said(fmt.Sprint(len(current)))}, nil
+			})
+			three, err3 := self.ContinueLastTurn(ctx, nil)
+			answers = append(answers, one.Text(), two.Text(), three.Text())
+			if err := self.WaitUntilStable(ctx); err != nil {
+				return err
+			}
+			if runs < 3 {
+				return errCable
+			}
+			return errors.Join(err1, err2, err3)
+		}
+		h := actorstest.New(t, agent)
+		_, err := h.Agent(agent, "room").Chat(t.Context(), "hi")
+		require.NoError(t, err)
+		pass(500 * time.Millisecond)
+		h.Crash()
+		pass(time.Minute)
+		for run := range 3 {
+			require.Equal(t, "echo: one", answers[3*run])
+			require.Contains(t, answers[3*run+1], "echo: 4")
+			require.Equal(t, "echo: 4, and more", answers[3*run+2])
+		}
+		require.Len(t, answers, 3*3+3, "the results of its own turns come after it")
+		require.Equal(t, []string{"user: hi", "assistant: echo: hi", "user: one", "assistant: echo: one", "user: 4", "assistant: echo: 4, and more"},
+			conversation(t, h.Agent(agent, "room")))
+	})
+}
