@@ -1363,7 +1363,9 @@ type MessagesPut struct {
 	Messages []*StoredMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// A client has written them: what the model had said of a replaced answer no
 	// longer counts.
-	ByClient      bool `protobuf:"varint,2,opt,name=by_client,json=byClient,proto3" json:"by_client,omitempty"`
+	ByClient bool `protobuf:"varint,2,opt,name=by_client,json=byClient,proto3" json:"by_client,omitempty"`
+	// The author has written them: likewise.
+	ByAuthor      bool `protobuf:"varint,3,opt,name=by_author,json=byAuthor,proto3" json:"by_author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1412,12 +1414,21 @@ func (x *MessagesPut) GetByClient() bool {
 	return false
 }
 
+func (x *MessagesPut) GetByAuthor() bool {
+	if x != nil {
+		return x.ByAuthor
+	}
+	return false
+}
+
 type StoredMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`                      // the UI message, compacted if full_ref is set
 	FullRef       string                 `protobuf:"bytes,4,opt,name=full_ref,json=fullRef,proto3" json:"full_ref,omitempty"` // key of the blob that holds it whole
+	Foreign       bool                   `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`               // a client has written it in the assistant's name: people are shown it, models are not
+	Raw           bool                   `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // the author's sanitizer has not seen it yet
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1478,6 +1489,20 @@ func (x *StoredMessage) GetFullRef() string {
 		return x.FullRef
 	}
 	return ""
+}
+
+func (x *StoredMessage) GetForeign() bool {
+	if x != nil {
+		return x.Foreign
+	}
+	return false
+}
+
+func (x *StoredMessage) GetRaw() bool {
+	if x != nil {
+		return x.Raw
+	}
+	return false
 }
 
 // MessagesMerged replaces several user messages by one, in the place of the last.
@@ -3850,15 +3875,18 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation\"&\n" +
 	"\fAgentDeleted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"a\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"~\n" +
 	"\vMessagesPut\x125\n" +
 	"\bmessages\x18\x01 \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\x12\x1b\n" +
-	"\tby_client\x18\x02 \x01(\bR\bbyClient\"b\n" +
+	"\tby_client\x18\x02 \x01(\bR\bbyClient\x12\x1b\n" +
+	"\tby_author\x18\x03 \x01(\bR\bbyAuthor\"\x8e\x01\n" +
 	"\rStoredMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12\x19\n" +
-	"\bfull_ref\x18\x04 \x01(\tR\afullRef\"Z\n" +
+	"\bfull_ref\x18\x04 \x01(\tR\afullRef\x12\x18\n" +
+	"\aforeign\x18\x05 \x01(\bR\aforeign\x12\x10\n" +
+	"\x03raw\x18\x06 \x01(\bR\x03raw\"Z\n" +
 	"\x0eMessagesMerged\x12-\n" +
 	"\x04into\x18\x01 \x01(\v2\x19.journal.v1.StoredMessageR\x04into\x12\x19\n" +
 	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
