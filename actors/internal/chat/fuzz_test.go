@@ -17,12 +17,13 @@ import (
 // order or late, and checks the invariants after each. The first byte chooses
 // the policy; then each action takes two bytes, what and how.
 func FuzzCore(f *testing.F) {
-	for flags := range byte(16) {
+	for flags := range byte(32) {
 		f.Add(script(flags, "ask", "write:6", "succeed", "ask:4", "write:0", "write:6", "die:1", "write:6", "die", "succeed", "shorten", "ask"))
 		f.Add(script(flags, "ask", "ask:3", "fail", "stop", "sleep", "write:6", "fail", "cancel", "late", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "fail", "clear:1", "late", "ask", "ask again", "clear:1", "ask again"))
 		f.Add(script(flags, "ask", "die", "die", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
 		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
+		f.Add(script(flags, "ask", "write:7", "persist:3", "cancel", "edit:9", "succeed", "persist:12", "shorten", "ask:5", "write:6", "succeed", "forge:7", "die"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -55,6 +56,9 @@ func newPlayer(t testing.TB, flags byte) *player {
 		Handler: flags&1 > 0, NoRecovery: flags&2 > 0, Hook: flags&4 > 0,
 		MaxCrashes: 3, MaxFailures: 3, MaxDeliveries: 3, MaxQueuedTurns: 4,
 	}
+	if flags&16 > 0 {
+		p.MaxMessages, p.MaxBytes, p.Sanitizes = 5, 400, true
+	}
 	if flags&8 > 0 {
 		p.MaxQueuedTurns = 40 // more than are remembered when they have ended
 	}
@@ -67,7 +71,7 @@ func newPlayer(t testing.TB, flags byte) *player {
 func (p *player) crashedAt(n, lose int) *player {
 	other := &player{rig: &rig{
 		t: p.t, policy: p.policy, now: p.now, incarnation: 1000, fresh: 1000,
-		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(),
+		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(), blobs: maps.Clone(p.blobs),
 	}, due: map[string]Effect{}, past: map[string]Effect{}}
 	other.crash(lose)
 	return other
@@ -161,6 +165,7 @@ type action struct {
 var actions = []action{
 	{"ask", (*player).ask}, {"regenerate", (*player).regenerate}, {"ask again", (*player).askAgain},
 	{"cancel", (*player).cancel}, {"clear", (*player).clear}, {"edit", (*player).edit},
+	{"persist", (*player).persist}, {"forge", (*player).forge},
 	{"write", (*player).write}, {"more positions", (*player).more},
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -24,8 +26,10 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 	put := false // the transcript has changed and nobody was told yet
 	for _, e := range events {
 		switch e := e.GetKind().(type) {
-		case *pb.Event_MessagesPut, *pb.Event_MessagesRemoved:
-			put = true
+		case *pb.Event_MessagesPut:
+			put = put || !e.MessagesPut.GetByClient() // whose list the others are shown as it is
+		case *pb.Event_MessagesRemoved:
+			put = put || !slices.ContainsFunc(items, isTranscript) // trimmed: the turn's transcript shows it
 		case *pb.Event_TurnAccepted:
 			if put {
 				items = append(items, s.transcriptFor(e.TurnAccepted.GetRequestId(), by))
@@ -52,8 +56,13 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 			items = append(items, feed.Recovery{Request: s.requestOf(e.RecoverySettled.GetTurn())})
 		}
 	}
+	if put {
+		items = append(items, s.transcriptFor("", by))
+	}
 	return items
 }
+
+func isTranscript(item feed.Item) bool { _, ok := item.(feed.Transcript); return ok }
 
 // accepted tells of a turn, and of a recovery if that is what it is.
 func accepted(e *pb.TurnAccepted) []feed.Item {

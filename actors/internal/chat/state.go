@@ -34,6 +34,9 @@ type Policy struct {
 	MaxFailures    uint32 // failures of a step in a row without progress; 0: 5
 	MaxDeliveries  uint32 // attempts at a hook; 0: 8
 	MaxQueuedTurns int    // submits waiting; 0: 64
+	MaxMessages    int    // stored messages; 0: no limit
+	MaxBytes       int    // of a message's JSON before it is compacted; 0: 1.8 MB
+	Sanitizes      bool   // SanitizeMessage is set
 }
 
 func (p Policy) withDefaults() Policy {
@@ -47,6 +50,9 @@ func (p Policy) withDefaults() Policy {
 	orDefault(&p.MaxDeliveries, 8)
 	if p.MaxQueuedTurns == 0 {
 		p.MaxQueuedTurns = 64
+	}
+	if p.MaxBytes == 0 {
+		p.MaxBytes = 1_800_000
 	}
 	return p
 }

@@ -86,6 +86,7 @@ const (
 	RemovalReason_REMOVAL_REASON_TRUNCATED   RemovalReason = 1 // by a client that regenerates or edits
 	RemovalReason_REMOVAL_REASON_TRIMMED     RemovalReason = 2
 	RemovalReason_REMOVAL_REASON_MERGED      RemovalReason = 3
+	RemovalReason_REMOVAL_REASON_EMPTIED     RemovalReason = 4 // the author's sanitizer has left nothing of it
 )
 
 // Enum value maps for RemovalReason.
@@ -95,12 +96,14 @@ var (
 		1: "REMOVAL_REASON_TRUNCATED",
 		2: "REMOVAL_REASON_TRIMMED",
 		3: "REMOVAL_REASON_MERGED",
+		4: "REMOVAL_REASON_EMPTIED",
 	}
 	RemovalReason_value = map[string]int32{
 		"REMOVAL_REASON_UNSPECIFIED": 0,
 		"REMOVAL_REASON_TRUNCATED":   1,
 		"REMOVAL_REASON_TRIMMED":     2,
 		"REMOVAL_REASON_MERGED":      3,
+		"REMOVAL_REASON_EMPTIED":     4,
 	}
 )
 
@@ -1428,7 +1431,7 @@ type StoredMessage struct {
 	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`                      // the UI message, compacted if full_ref is set
 	FullRef       string                 `protobuf:"bytes,4,opt,name=full_ref,json=fullRef,proto3" json:"full_ref,omitempty"` // key of the blob that holds it whole
 	Foreign       bool                   `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`               // a client has written it in the assistant's name: people are shown it, models are not
-	Raw           bool                   `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // the author's sanitizer has not seen it yet
+	Raw           uint64                 `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // the turn that has left it without showing it to the author's sanitizer; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1498,11 +1501,11 @@ func (x *StoredMessage) GetForeign() bool {
 	return false
 }
 
-func (x *StoredMessage) GetRaw() bool {
+func (x *StoredMessage) GetRaw() uint64 {
 	if x != nil {
 		return x.Raw
 	}
-	return false
+	return 0
 }
 
 // MessagesMerged replaces several user messages by one, in the place of the last.
@@ -3886,7 +3889,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12\x19\n" +
 	"\bfull_ref\x18\x04 \x01(\tR\afullRef\x12\x18\n" +
 	"\aforeign\x18\x05 \x01(\bR\aforeign\x12\x10\n" +
-	"\x03raw\x18\x06 \x01(\bR\x03raw\"Z\n" +
+	"\x03raw\x18\x06 \x01(\x04R\x03raw\"Z\n" +
 	"\x0eMessagesMerged\x12-\n" +
 	"\x04into\x18\x01 \x01(\v2\x19.journal.v1.StoredMessageR\x04into\x12\x19\n" +
 	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
@@ -4097,12 +4100,13 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x1cACTIVATION_CAUSE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ACTIVATION_CAUSE_FIRST\x10\x01\x12\x19\n" +
 	"\x15ACTIVATION_CAUSE_WAKE\x10\x02\x12\x1a\n" +
-	"\x16ACTIVATION_CAUSE_CRASH\x10\x03*\x84\x01\n" +
+	"\x16ACTIVATION_CAUSE_CRASH\x10\x03*\xa0\x01\n" +
 	"\rRemovalReason\x12\x1e\n" +
 	"\x1aREMOVAL_REASON_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REMOVAL_REASON_TRUNCATED\x10\x01\x12\x1a\n" +
 	"\x16REMOVAL_REASON_TRIMMED\x10\x02\x12\x19\n" +
-	"\x15REMOVAL_REASON_MERGED\x10\x03*\xa5\x01\n" +
+	"\x15REMOVAL_REASON_MERGED\x10\x03\x12\x1a\n" +
+	"\x16REMOVAL_REASON_EMPTIED\x10\x04*\xa5\x01\n" +
 	"\bTurnKind\x12\x19\n" +
 	"\x15TURN_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TURN_KIND_SUBMIT\x10\x01\x12\x18\n" +
