@@ -50,6 +50,7 @@ func (a *shell) obey(m ask) error {
 	if err := a.decide(m.cmd, m.by, a.guarded); err != nil {
 		return err
 	}
+	a.countForgeries()
 	if m.items != nil {
 		for _, item := range m.items(&a.core.State) {
 			a.out.put(output{need: a.version(), item: item})

@@ -88,6 +88,8 @@ func (a *shell) prepare(e chat.Effect) func(context.Context) chat.Command {
 		return a.prepareModel(e)
 	case chat.Handle:
 		return a.prepareHandler(e)
+	case chat.Clean:
+		return a.prepareClean(e)
 	case chat.Deliver:
 		return a.prepareHook(e)
 	default:
@@ -102,6 +104,8 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 		return chat.StepErred{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: "panic", Public: generalFailure, Text: valid(err.Error()), Now: nowMS()}
 	case chat.Handle:
 		return chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: chat.Failed, Text: generalFailure}
+	case chat.Clean:
+		return chat.Cleaned{Clean: e, Failed: true}
 	case chat.Deliver:
 		return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 	}

@@ -13,6 +13,8 @@ const (
 	BadRequest Code = "bad-request"
 	// UnknownAgent: no class of that name is registered on this node.
 	UnknownAgent Code = "unknown-agent"
+	// NotFound: there is nothing of that name.
+	NotFound Code = "not-found"
 	// Busy: too much is waiting already. Trying again later is right.
 	Busy Code = "busy"
 	// Unavailable: the agent cannot be opened or its journal not be written now.

@@ -54,8 +54,13 @@ func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address)
 
 func (h *host) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool { return false }
 
-func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
-	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+func (h *host) Message(ctx context.Context, a feed.Address, id string) (out []byte, err error) {
+	err = h.with(a, func(r *actors.Ref) error {
+		m, err := r.Message(ctx, id)
+		out = m.AppendJSON(nil)
+		return err
+	})
+	return out, err
 }
 
 func (h *host) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
@@ -117,6 +122,7 @@ func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
 var codes = map[actors.Code]protocol.Code{
 	actors.BadRequest:   protocol.Invalid,
 	actors.UnknownAgent: protocol.NotFound,
+	actors.NotFound:     protocol.NotFound,
 	actors.Busy:         protocol.Unavailable,
 	actors.Unavailable:  protocol.Unavailable,
 	actors.Stopping:     protocol.Unavailable,
