@@ -37,7 +37,7 @@ func TestAContextThatEndsAbortsItsTurn(t *testing.T) {
 			defer cancel()
 			got := make(chan actors.ChatResponse, 1)
 			go func() {
-				response, err := r.SaveMessages(ctx, []uimessage.Message{said("hi")})
+				response, err := r.SaveMessages(ctx, []uimessage.Message{asking("hi")})
 				if err != nil {
 					t.Error(err)
 				}
@@ -72,7 +72,7 @@ func TestAContextThatIsOverStoresAndRunsNothing(t *testing.T) {
 	r := h.Agent(agent, "room")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	response, err := r.SaveMessages(ctx, []uimessage.Message{said("hi")})
+	response, err := r.SaveMessages(ctx, []uimessage.Message{asking("hi")})
 	require.NoError(t, err)
 	require.Equal(t, actors.ChatResponse{Status: actors.StatusAborted}, response)
 	require.Equal(t, []string{"user: hi"}, conversation(t, r))
@@ -92,7 +92,7 @@ func TestAContextThatEndsLateHasNoEffect(t *testing.T) {
 	r := h.Agent(agent, "room")
 	ctx, cancel := context.WithCancel(t.Context())
 	for range 20 {
-		response, err := r.SaveMessages(ctx, []uimessage.Message{said("hi")})
+		response, err := r.SaveMessages(ctx, []uimessage.Message{asking("hi")})
 		require.NoError(t, err)
 		require.Equal(t, actors.StatusCompleted, response.Status)
 	}
@@ -114,7 +114,7 @@ func TestAContextThatEndsInAnOutageIsHeard(t *testing.T) {
 		defer release()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := h.Agent(agent, "room").SaveMessages(ctx, []uimessage.Message{said("hi")})
+		_, err := h.Agent(agent, "room").SaveMessages(ctx, []uimessage.Message{asking("hi")})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // Agent is a class of agents: what its author has written. It is not changed
@@ -97,6 +98,27 @@ type Agent struct {
 	// Recovery says what becomes of a turn that a crash has cut off.
 	Recovery Recovery
 
+	// MaxPersistedMessages bounds the stored conversation. What is beyond it is
+	// removed, oldest first, when a turn has ended and after messages were added
+	// without a turn; from the next turn on the model does not see it, either. A
+	// message with an open tool call stays until that is answered. Default 0: no limit.
+	MaxPersistedMessages int
+	// MaxMessageBytes is how many bytes of JSON a message may have before it is
+	// compacted in what clients and models see: long tool outputs are shrunk, then
+	// long texts cut. The whole value is stored beside it, see Ref.Message. Default
+	// 1,800,000.
+	MaxMessageBytes int
+	// SanitizeMessage returns a message as it is to be stored and shown. It gets
+	// every message of every list that clients and the author send, and each answer
+	// before its turn ends, after what Holdfast itself leaves out. Id and role stay
+	// as they are; an answer without parts is not stored. (What is streamed live is
+	// not passed through it, nor are the model's own words.)
+	//
+	// It must be pure, and leave alone what it has returned before; it may run many
+	// times at once, and must not change what its argument refers to. A panic in it
+	// refuses the list, or ends the turn with an error.
+	SanitizeMessage func(m uimessage.Message) uimessage.Message
+
 	// PassivateAfter is how long an idle agent stays in memory; default 60 s.
 	// Waiting for a person, or for a time, is idle.
 	PassivateAfter time.Duration
@@ -157,6 +179,10 @@ func (a *Agent) check() {
 		fail("MessageConcurrency", "%s", a.MessageConcurrency.problem())
 	case a.StallTimeout < 0:
 		fail("StallTimeout", "is negative: %s", a.StallTimeout)
+	case a.MaxPersistedMessages < 0:
+		fail("MaxPersistedMessages", "is negative: %d", a.MaxPersistedMessages)
+	case a.MaxMessageBytes < 0:
+		fail("MaxMessageBytes", "is negative: %d", a.MaxMessageBytes)
 	case a.Recovery.MaxCrashes < 0 || a.Recovery.MaxFailures < 0:
 		fail("Recovery", "has a negative limit: %+v", a.Recovery)
 	}
@@ -170,6 +196,7 @@ func (a *Agent) policy() chat.Policy {
 		Handler: a.OnChatMessage != nil, NoRecovery: a.Recovery.Off, Hook: a.OnChatResponse != nil,
 		MaxCrashes: uint32(a.Recovery.MaxCrashes), MaxFailures: uint32(a.Recovery.MaxFailures), MaxQueuedTurns: a.MaxQueuedTurns,
 		Overlap: overlaps[a.MessageConcurrency.Strategy], Debounce: a.MessageConcurrency.debounce().Milliseconds(),
+		MaxMessages: a.MaxPersistedMessages, MaxBytes: a.MaxMessageBytes, Sanitizes: a.SanitizeMessage != nil,
 	}
 }
 

@@ -22,8 +22,11 @@ func (a *shell) enter(events []chat.Event, class persistence.Class) {
 		if e.GetStreamOpened() != nil {
 			c = persistence.Streamed // says nothing that its chunks do not
 		}
-		size := proto.Size(e)
-		a.tail = append(a.tail, entry{event: e, size: size, class: c, atMS: at})
+		size, blobs := proto.Size(e), a.blobsOf(e)
+		for _, b := range blobs {
+			size += len(b.Data)
+		}
+		a.tail = append(a.tail, entry{event: e, blobs: blobs, size: size, class: c, atMS: at})
 		a.bytes += size
 	}
 }
@@ -52,15 +55,17 @@ func (a *shell) hasFact() bool {
 // append sends the tail's first flying entries to the store.
 func (a *shell) append() {
 	batch, records := a.batch, make([]persistence.Record, a.flying)
+	var blobs []persistence.Blob
 	for i, e := range a.tail[:a.flying] {
 		data, err := proto.Marshal(&journalv1.Record{AtMs: e.atMS, Incarnation: batch.Incarnation, Batch: batch.N, Event: e.event})
 		if err != nil {
 			panic(err) // strings of events are UTF-8: they come from JSON, or through valid
 		}
 		records[i] = persistence.Record{Class: e.class, Data: data}
+		blobs = append(blobs, e.blobs...)
 	}
 	req := persistence.Append{
-		Stream: a.slot.stream, Expected: a.durable, Batch: batch, Records: records, Wake: a.sealedWake,
+		Stream: a.slot.stream, Expected: a.durable, Batch: batch, Records: records, Wake: a.sealedWake, Blobs: blobs,
 	}
 	a.rt.cfg.Store.Append(req, func(err error) { a.tell(appended{batch, err}) })
 }
@@ -93,6 +98,7 @@ func (a *shell) commit() {
 		chunks = max(chunks, e.upto)
 		positions = max(positions, e.event.GetPositionsReserved().GetReserved())
 		a.wiped = a.wiped || e.event.GetCleared() != nil
+		a.shed = a.shed || e.event.GetMessagesRemoved() != nil
 		a.bytes -= e.size
 	}
 	a.tail, a.flying = append([]entry(nil), a.tail[a.flying:]...), 0
@@ -146,10 +152,10 @@ func (a *shell) rebase() {
 	if !s.CanRebase() || len(a.tail) > 0 || a.durable == 0 {
 		return
 	}
-	data, upto := a.base(), a.durable
-	a.wiped, a.covered, a.based = false, upto, upto
+	data, upto, blobs := a.base(), a.durable, a.core.State.Transcript.Blobs()
+	a.wiped, a.shed, a.covered, a.based = false, false, upto, upto
 	a.rt.background(func() {
-		if err := a.rt.cfg.Store.Rebase(a.rt.ctx, a.slot.stream, upto, data, nil); err != nil {
+		if err := a.rt.cfg.Store.Rebase(a.rt.ctx, a.slot.stream, upto, data, blobs); err != nil {
 			a.log.Warn("journal could not be rebased; it stays longer than it need be", "upto", upto, "error", err)
 		}
 	})

@@ -68,7 +68,7 @@ func TestHasPendingInteraction(t *testing.T) {
 		close(next)
 		require.True(t, pending(), "when it is stored")
 		require.Empty(t, stable, "somebody has to answer")
-		require.NoError(t, r.SetMessages(t.Context(), "", []uimessage.Message{answered(t, r)}))
+		require.NoError(t, r.PersistMessages(t.Context(), []uimessage.Message{answered(t, r)}))
 		require.False(t, pending())
 		require.NoError(t, <-stable)
 	})

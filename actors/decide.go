@@ -62,6 +62,7 @@ func (a *shell) obey(m ask) error {
 	if s, ok := m.cmd.(chat.Submit); ok {
 		a.noteAsker(s.Request, m.asker)
 	}
+	a.countForgeries()
 	if m.items != nil {
 		for _, item := range m.items(&a.core.State) {
 			a.out.put(output{need: a.version(), item: item})

@@ -90,6 +90,8 @@ func (a *shell) prepare(e chat.Effect) func(context.Context) chat.Command {
 		return a.prepareHandler(e)
 	case chat.Prepare:
 		return a.prepareMessages(e)
+	case chat.Clean:
+		return a.prepareClean(e)
 	case chat.Deliver:
 		return a.prepareHook(e)
 	default:
@@ -106,6 +108,8 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 		return chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: chat.Failed, Text: generalFailure}
 	case chat.Prepare:
 		return chat.Prepared{Turn: e.Turn, Failed: true}
+	case chat.Clean:
+		return chat.Cleaned{Clean: e, Failed: true}
 	case chat.Deliver:
 		return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 	}

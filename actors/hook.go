@@ -75,9 +75,13 @@ func (a *shell) prepareHook(e chat.Deliver) func(context.Context) chat.Command {
 	response := a.response(a.core.State.Outbox.Entries[0].Ended)
 	self := &Self{&Ref{rt: a.rt, addr: a.addr, delivery: &delivery{id: e.ID}}}
 	class, log := a.class, a.log.With("request", response.RequestID)
+	raw := a.core.State.Transcript.Raw(response.Message.ID)
 	return func(ctx context.Context) chat.Command {
 		if class.OnChatResponse == nil {
 			return chat.Delivered{ID: e.ID} // the author has taken the hook away
+		}
+		if raw {
+			response.Message, _ = class.sanitize(response.Message) // Clean tells of what goes wrong
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, class.hookTimeout(), errHookTimeout)
 		defer cancel()

@@ -87,8 +87,8 @@ func (a *shell) rest() {
 // depart leaves a snapshot behind and stops. Everything is durable.
 func (a *shell) depart() {
 	switch {
-	case a.durable == a.covered && !a.wiped:
-	case a.wiped || a.durable-a.based > rebaseAfter:
+	case a.durable == a.covered && !a.wiped && !a.shed:
+	case a.wiped || a.shed || a.durable-a.based > rebaseAfter:
 		a.rebase()
 	default:
 		a.leaveSnapshot()

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/persistence"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // load replays the journal on a goroutine of its own. What comes meanwhile waits.
@@ -29,8 +30,10 @@ func (a *shell) load() {
 type history struct {
 	core    *chat.Core
 	info    persistence.Info
-	covered uint64 // number of the last record that a base or snapshot has in it
-	wiped   bool   // a clear came after that: what it wiped is still stored
+	covered uint64   // number of the last record that a base or snapshot has in it
+	wiped   bool     // a clear came after that: what it wiped is still stored
+	shed    bool     // so did a removal of messages
+	bad     []string // ids of stored messages that cannot be read
 }
 
 // replay builds the core that the journal adds up to, with the snapshot's help.
@@ -55,10 +58,12 @@ func replay(ctx context.Context, store persistence.Store, stream string, policy 
 			return h, quarantined(fmt.Errorf("stream %q: record %d: %w", stream, r.Seq, err))
 		}
 		h.wiped = h.wiped || e.GetCleared() != nil
+		h.shed = h.shed || e.GetMessagesRemoved() != nil
 		at = r.Seq
 	}
 	h.info.Head = max(at, h.info.Head)
 	h.core.State.Version = h.info.Head
+	h.bad = h.core.State.Transcript.Hydrate()
 	return h, nil
 }
 
@@ -109,6 +114,10 @@ func (a *shell) loaded(m loaded) {
 	}
 	a.core, a.phase = m.core, up
 	a.durable, a.based, a.covered, a.wiped = m.info.Head, m.info.Base, m.covered, m.wiped
+	a.shed = m.shed
+	for _, id := range m.bad {
+		a.log.Warn("a stored message cannot be read; it is left out, and stays in the journal", "message", id)
+	}
 	a.out.release(a.durable)
 	if a.core.State.WakeAt() != 0 || a.core.State.Turns.Running() != nil {
 		a.activate()
@@ -153,6 +162,8 @@ func refuse(m any, err error) {
 		m.reply(refusal(err))
 	case openStream:
 		m.reply(nil, ErrTurnOver)
+	case readAnswer:
+		m.reply(uimessage.Message{}, false)
 	}
 }
 

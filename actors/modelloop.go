@@ -33,12 +33,16 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 		err := a.watched(ctx, out, func(ctx context.Context) error { return step.run(ctx, class.Model, req) })
 		err = asFailure(err)
 		if err == nil {
-			return step.answered(e, class.Model.Name())
+			return step.answered(ctx, e, class.Model.Name())
 		}
 		if ctx.Err() == nil && !errors.Is(err, ErrTurnOver) {
 			log.Warn("model failed", "model", class.Model.Name(), "step", e.Step, "attempt", e.Attempt, "error", err)
 		}
-		return erred(e, err)
+		failed := erred(e, err)
+		if !failed.Transient {
+			failed.Cleaned, _ = out.cleaned(ctx) // it has failed already
+		}
+		return failed
 	}
 }
 
@@ -185,7 +189,7 @@ func (m *modelStep) end(id string, md model.Metadata) {
 }
 
 // answered closes the message for clients and hands in the step.
-func (m *modelStep) answered(e chat.CallModel, name string) chat.Command {
+func (m *modelStep) answered(ctx context.Context, e chat.CallModel, name string) chat.Command {
 	// If the turn is over meanwhile, the outcome is ignored as well.
 	_ = m.out.chunks(
 		uimessage.Chunk{Type: "finish-step"},
@@ -197,9 +201,15 @@ func (m *modelStep) answered(e chat.CallModel, name string) chat.Command {
 	if err != nil {
 		return erred(e, err)
 	}
+	cleaned, err := m.out.cleaned(ctx)
+	if err != nil {
+		failed := erred(e, err)
+		failed.Cleaned = cleaned
+		return failed
+	}
 	u := m.finish.Usage
 	return chat.StepAnswered{
-		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: content, Reason: valid(string(m.finish.Reason)), Model: valid(name),
+		Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: content, Reason: valid(string(m.finish.Reason)), Model: valid(name), Cleaned: cleaned,
 		Usage: &journalv1.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite},
 	}
 }

@@ -133,33 +133,16 @@ func (r *Ref) Clear(ctx context.Context, by, key string) error {
 	return r.ask(ctx, ask{cmd: chat.Clear{Key: key}, by: by})
 }
 
-// SetMessages inserts or replaces messages by id and removes none. All sockets
-// but by are shown the list as it was given. Durable on return.
-func (r *Ref) SetMessages(ctx context.Context, by string, messages []uimessage.Message) error {
-	if err := fits(messages); err != nil {
-		return err
-	}
-	list := make([][]byte, len(messages))
-	for i, m := range messages {
-		list[i] = m.AppendJSON(nil)
-	}
-	shown := uimessage.AppendList(nil, list)
-	return r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(*chat.State) []feed.Item {
-		return []feed.Item{feed.Transcript{Messages: shown, By: by}}
-	}})
-}
-
 // maxMessages bounds the messages of one command, in bytes: what is new in them
 // goes into one record of the journal.
 const maxMessages = 12 << 20
 
 func fits(messages []uimessage.Message) error {
 	size := 0
+	var buf []byte
 	for _, m := range messages {
-		size += len(m.Metadata)
-		for _, p := range m.Parts {
-			size += len(p.Text) + len(p.Input) + len(p.RawInput) + len(p.Output) + len(p.Data) + len(p.URL)
-		}
+		buf = m.AppendJSON(buf[:0])
+		size += len(buf)
 	}
 	if size > maxMessages {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("messages have %d bytes; the limit is %d", size, maxMessages)}
@@ -171,6 +154,11 @@ func (r *Ref) ask(ctx context.Context, m ask) error {
 	if err := r.chats(); err != nil {
 		return err
 	}
+	cmd, err := r.sanitized(m.cmd)
+	if err != nil {
+		return err
+	}
+	m.cmd = cmd
 	return r.await(ctx, func(reply func(error)) any { m.reply = reply; return m })
 }
 

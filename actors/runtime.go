@@ -64,9 +64,10 @@ type Runtime struct {
 	work    sync.WaitGroup // actors, and goroutines of background
 	down    sync.Once      // shuts system down
 
-	mu       sync.Mutex
-	slots    map[feed.Address]*slot
-	stopping bool
+	mu        sync.Mutex
+	forgeries chat.Forgeries // since the start, see Forgeries
+	slots     map[feed.Address]*slot
+	stopping  bool
 }
 
 // errStopping is the cause with which effects end when the node stops.

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
-func said(text string) uimessage.Message {
+func asking(text string) uimessage.Message {
 	return uimessage.Message{Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: text}}}
 }
 
@@ -29,7 +29,7 @@ func TestSaveMessagesStoresRunsAndReturnsTheAnswer(t *testing.T) {
 	h := actorstest.New(t, agent)
 	r := h.Agent(agent, "room")
 	for _, text := range []string{"one", "two"} {
-		response, err := r.SaveMessages(t.Context(), []uimessage.Message{said(text)})
+		response, err := r.SaveMessages(t.Context(), []uimessage.Message{asking(text)})
 		require.NoError(t, err)
 		require.Equal(t, actors.StatusCompleted, response.Status)
 		require.Equal(t, "echo: "+text, response.Text())
@@ -79,7 +79,7 @@ func TestSaveMessagesTellsHowTheTurnEnded(t *testing.T) {
 			agent := &actors.Agent{Name: "Echo", OnChatResponse: heard.hook, OnChatMessage: func(_ context.Context, turn *actors.Turn) error { return c.end(turn) }}
 			h := actorstest.New(t, agent)
 			r := h.Agent(agent, "room")
-			response, err := r.SaveMessages(t.Context(), []uimessage.Message{said("hi")})
+			response, err := r.SaveMessages(t.Context(), []uimessage.Message{asking("hi")})
 			require.NoError(t, err)
 			require.Equal(t, c.status, response.Status)
 			require.Equal(t, c.said, response.Text())
@@ -106,7 +106,7 @@ func TestSaveMessagesWaitsForItsSlot(t *testing.T) {
 				responses[i], _ = r.SaveMessagesFunc(t.Context(), func(_ context.Context, current []uimessage.Message) ([]uimessage.Message, error) {
 					last := current[len(current)-1]
 					order = append(order, string(last.Role)+": "+textOf(last))
-					return append(current, said(fmt.Sprint(i))), nil
+					return append(current, asking(fmt.Sprint(i))), nil
 				})
 			}()
 			synctest.Wait()
@@ -134,7 +134,7 @@ func TestASlotWhoseMessagesCannotBeMadeIsGivenAway(t *testing.T) {
 			h := actorstest.New(t, agent)
 			r := h.Agent(agent, "room")
 			response, err := r.SaveMessagesFunc(t.Context(), func(context.Context, []uimessage.Message) ([]uimessage.Message, error) {
-				return []uimessage.Message{said("no")}, produce()
+				return []uimessage.Message{asking("no")}, produce()
 			})
 			require.ErrorContains(t, err, "cable")
 			require.Equal(t, actors.StatusSkipped, response.Status)
@@ -162,10 +162,10 @@ func TestQueuedTurnsAreSkippedByAClearAndAReset(t *testing.T) {
 				statuses := make(chan actors.Status, 3)
 				for _, ask := range []func() (actors.ChatResponse, error){
 					func() (actors.ChatResponse, error) {
-						return r.SaveMessages(t.Context(), []uimessage.Message{said("runs")})
+						return r.SaveMessages(t.Context(), []uimessage.Message{asking("runs")})
 					},
 					func() (actors.ChatResponse, error) {
-						return r.SaveMessages(t.Context(), []uimessage.Message{said("waits")})
+						return r.SaveMessages(t.Context(), []uimessage.Message{asking("waits")})
 					},
 					func() (actors.ChatResponse, error) {
 						return r.SaveMessagesFunc(t.Context(), func(context.Context, []uimessage.Message) ([]uimessage.Message, error) {
@@ -216,7 +216,7 @@ func TestAResetDropsWhatIsBeingMade(t *testing.T) {
 		response, err := r.SaveMessagesFunc(t.Context(), func(ctx context.Context, _ []uimessage.Message) ([]uimessage.Message, error) {
 			<-ctx.Done()
 			stopped <- ctx.Err()
-			return []uimessage.Message{said("late")}, nil
+			return []uimessage.Message{asking("late")}, nil
 		})
 		require.NoError(t, err)
 		require.Equal(t, actors.StatusSkipped, response.Status)
@@ -236,13 +236,13 @@ func TestWhatAProcessWouldHaveMadeEndsWithIt(t *testing.T) {
 		waits := make(chan error, 2)
 		go func() {
 			_, err := r.SaveMessagesFunc(t.Context(), func(context.Context, []uimessage.Message) ([]uimessage.Message, error) {
-				return []uimessage.Message{said("lost")}, nil
+				return []uimessage.Message{asking("lost")}, nil
 			})
 			waits <- err
 		}()
 		synctest.Wait()
 		go func() {
-			_, err := r.SaveMessages(t.Context(), []uimessage.Message{said("kept")})
+			_, err := r.SaveMessages(t.Context(), []uimessage.Message{asking("kept")})
 			waits <- err
 		}()
 		synctest.Wait()
@@ -273,7 +273,7 @@ func TestACrashWhileMessagesAreMade(t *testing.T) {
 			})
 			go func() {
 				_, _ = h.Agent(agent, "room").SaveMessagesFunc(t.Context(), func(context.Context, []uimessage.Message) ([]uimessage.Message, error) {
-					return []uimessage.Message{said("hi")}, nil
+					return []uimessage.Message{asking("hi")}, nil
 				})
 			}()
 			pass(time.Second)

@@ -21,7 +21,7 @@ func TestATurnMustNotWaitForItsOwnAgent(t *testing.T) {
 	agent := echo()
 	agent.OnChatMessage = func(_ context.Context, turn *actors.Turn) error {
 		ctx := context.Background() // its Self knows all the same
-		_, err := turn.Self.SaveMessages(ctx, []uimessage.Message{said("me")})
+		_, err := turn.Self.SaveMessages(ctx, []uimessage.Message{asking("me")})
 		inside <- err
 		_, err = turn.Self.SaveMessagesFunc(ctx, nil)
 		inside <- err
@@ -74,9 +74,9 @@ func TestAHookThatSavesMessagesAsksOnce(t *testing.T) {
 				return nil
 			}
 			runs++
-			one, err1 := self.SaveMessages(ctx, []uimessage.Message{said("one")})
+			one, err1 := self.SaveMessages(ctx, []uimessage.Message{asking("one")})
 			two, err2 := self.SaveMessagesFunc(ctx, func(_ context.Context, current []uimessage.Message) ([]uimessage.Message, error) {
-				return []uimessage.Message{said(fmt.Sprint(len(current)))}, nil
+				return []uimessage.Message{asking(fmt.Sprint(len(current)))}, nil
 			})
 			three, err3 := self.ContinueLastTurn(ctx, nil)
 			answers = append(answers, one.Text(), two.Text(), three.Text())

@@ -48,6 +48,7 @@ type shell struct {
 	based      uint64 // number of the journal's base record when it was loaded
 	covered    uint64 // number of the last record that a base or snapshot has in it
 	wiped      bool   // a clear is in the journal, and what it has wiped may still be
+	shed       bool   // so are messages that were removed
 	tail       []entry
 	bytes      int // of tail
 	flying     int
@@ -70,7 +71,8 @@ type shell struct {
 // entry is an event on its way to the journal.
 type entry struct {
 	event chat.Event
-	size  int // about, in bytes
+	blobs []persistence.Blob // values that it refers to
+	size  int                // about, in bytes
 	class persistence.Class
 	atMS  int64
 	upto  int64 // chunk bytes of the stream that are durable with it; 0: none
@@ -196,6 +198,8 @@ func (a *shell) receive(m any) {
 		a.visit(m)
 	case openStream:
 		a.openStream(m)
+	case readAnswer:
+		a.readAnswer(m)
 	case ended:
 		a.ended(m)
 	case flushStream, gridTick:

@@ -17,8 +17,8 @@ type Turn struct {
 	// Question is what the turn is asked: the user messages at the end of its
 	// request. Empty for a request that ends with an answer.
 	Question []uimessage.Message
-	// Messages is the whole stored conversation when the turn began, in stored
-	// order: questions that wait for turns of their own are in it, too, and an
+	// Messages is the stored conversation when the turn began, in stored order,
+	// without what a client has put into it in the assistant's name: questions that wait for turns of their own are in it, too, and an
 	// answer that came meanwhile stands behind them. A model is shown it otherwise:
 	// without what waits, and with the turn's own question last.
 	Messages []uimessage.Message
@@ -76,7 +76,7 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
 		Continuation: t.Continues, Attempt: int(t.Attempt),
 	}
-	stored, asked, partial := slices.Clone(s.Transcript.Messages), t.OriginIDs, t.MessageID
+	stored, asked, partial := s.Transcript.Vouched(), t.OriginIDs, t.MessageID
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	turn.Self = &Self{&Ref{rt: a.rt, addr: me, inTurn: true}}
@@ -87,6 +87,11 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		err := a.watched(ctx, turn.Stream, func(ctx context.Context) error { return class.OnChatMessage(ctx, turn) })
 		ended := chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 		turn.Stream.result(&ended, err)
+		if cleaned, serr := turn.Stream.cleaned(ctx); serr != nil {
+			err, ended.Result, ended.Text, ended.Cleaned = serr, chat.Failed, generalFailure, cleaned
+		} else {
+			ended.Cleaned = cleaned
+		}
 		if ended.Result == chat.Failed {
 			log.Warn("handler failed", "error", err)
 		}

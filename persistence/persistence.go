@@ -162,8 +162,9 @@ type Store interface {
 	// Rebase replaces all records up to and including upto by base, which gets
 	// the number upto. Records above upto stay. Durable on return. A second
 	// call with the same upto replaces the base. ErrConflict if there is no record
-	// upto: it is above the head, below an existing base, or was deleted. Blobs
-	// whose keys are not in keepBlobs are dropped, and so is the snapshot, since
+	// upto: it is above the head, below an existing base, or was deleted. If upto
+	// is the head, blobs whose keys are not in keepBlobs are dropped; else all stay,
+	// since the records above may have brought some. The snapshot is dropped, too:
 	// it may hold what the base leaves out. Last and Wake stay. It may end with
 	// ErrUnknown, as an append may; to call it again is right then.
 	Rebase(ctx context.Context, stream string, upto uint64, base []byte, keepBlobs []string) error

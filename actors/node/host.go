@@ -50,8 +50,13 @@ func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address)
 	return &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 
-func (h *host) Message(context.Context, feed.Address, string) ([]byte, error) {
-	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+func (h *host) Message(ctx context.Context, a feed.Address, id string) (out []byte, err error) {
+	err = h.with(a, func(r *actors.Ref) error {
+		m, err := r.Message(ctx, id)
+		out = m.AppendJSON(nil)
+		return err
+	})
+	return out, err
 }
 
 func (h *host) Await(ctx context.Context, a feed.Address, request string) (out protocol.Outcome, err error) {

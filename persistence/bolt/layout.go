@@ -198,9 +198,11 @@ func (g *group) rebase(name string, upto uint64, base []byte, keep []string) err
 	if err := g.put(g.records, pairKey(h.id, upto), []byte{baseFlag}, base); err != nil {
 		return err
 	}
-	kept := func(key []byte) bool { return slices.Contains(keep, string(key[8:])) }
-	if err := g.drop(g.blobs, idKey(h.id), idKey(h.id+1), kept); err != nil {
-		return err
+	if upto == old.Head {
+		kept := func(key []byte) bool { return slices.Contains(keep, string(key[8:])) }
+		if err := g.drop(g.blobs, idKey(h.id), idKey(h.id+1), kept); err != nil {
+			return err
+		}
 	}
 	// The snapshot may hold what the base leaves out.
 	if err := g.snaps.Delete(idKey(h.id)); err != nil {

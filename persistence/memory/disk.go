@@ -77,7 +77,9 @@ func (d *Disk) rebase(name string, upto uint64, base []byte, keep []string) erro
 	}
 	s.records = append([]persistence.Record{{Seq: upto, Data: bytes.Clone(base)}}, s.records[upto-s.first+1:]...)
 	s.first, s.info.Base, s.snapshot = upto, upto, nil
-	maps.DeleteFunc(s.blobs, func(key string, _ []byte) bool { return !slices.Contains(keep, key) })
+	if upto == s.info.Head {
+		maps.DeleteFunc(s.blobs, func(key string, _ []byte) bool { return !slices.Contains(keep, key) })
+	}
 	return nil
 }
 

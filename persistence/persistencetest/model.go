@@ -54,7 +54,9 @@ func (m model) rebase(name string, upto uint64, base []byte, keep []string) erro
 	}
 	s.records = append([]persistence.Record{{Seq: upto, Data: base}}, s.records[i+1:]...)
 	s.info.Base, s.snapshot = upto, nil
-	maps.DeleteFunc(s.blobs, func(key, _ string) bool { return !slices.Contains(keep, key) })
+	if upto == s.info.Head {
+		maps.DeleteFunc(s.blobs, func(key, _ string) bool { return !slices.Contains(keep, key) })
+	}
 	return nil
 }
 

@@ -84,6 +84,20 @@ var rebaseTests = []test{
 		s.wantBlobs("b", map[string]string{"k": "bk", "k1": "bk1", "k2": "bk2", "z": "bz"})
 		s.sound()
 	}},
+	{"BelowTheHeadDropsNoBlob", func(t *testing.T, h Harness) {
+		s := open(t, h)
+		a := one("a", 0, "x")
+		a.Blobs = []persistence.Blob{{Key: "old", Data: []byte("1")}}
+		require.NoError(t, s.put(a))
+		b := one("a", 1, "y")
+		b.Blobs = []persistence.Blob{{Key: "new", Data: []byte("2")}}
+		require.NoError(t, s.put(b))
+		require.NoError(t, s.Rebase(t.Context(), "a", 1, nil, nil))
+		s.wantBlobs("a", map[string]string{"old": "1", "new": "2"})
+		require.NoError(t, s.Rebase(t.Context(), "a", 2, nil, []string{"new"}))
+		s.wantBlobs("a", map[string]string{"new": "2"}, "old")
+		s.sound()
+	}},
 	{"SurvivesReopenAndCrash", func(t *testing.T, h Harness) {
 		s := open(t, h)
 		s.fill("a", 0, 10)

@@ -8,9 +8,9 @@ import (
 )
 
 // adoptIDs gives each assistant message that a client knows under another id the
-// id of the stored row that it is a copy of (protocol.md 7.4, step 1). Each row
-// is claimed once.
-func (tr *Transcript) adoptIDs(list []uimessage.Message) []uimessage.Message {
+// id of the stored row that it is a copy of (protocol.md 7.4, step 1), or of one
+// of those that are being written. Each row is claimed once.
+func (tr *Transcript) adoptIDs(list []uimessage.Message, writing ...uimessage.Message) []uimessage.Message {
 	incoming := distinct(list)
 	unknown := func(m uimessage.Message) bool {
 		_, known := tr.message(m.ID)
@@ -19,7 +19,7 @@ func (tr *Transcript) adoptIDs(list []uimessage.Message) []uimessage.Message {
 	if !slices.ContainsFunc(incoming, unknown) {
 		return incoming
 	}
-	rows := tr.unclaimed(incoming)
+	rows := tr.unclaimed(incoming, writing)
 	for i, m := range incoming {
 		if !unknown(m) {
 			continue
@@ -49,7 +49,7 @@ func distinct(list []uimessage.Message) []uimessage.Message {
 }
 
 // unclaimed are the stored answers that incoming does not name by id.
-func (tr *Transcript) unclaimed(incoming []uimessage.Message) []candidate {
+func (tr *Transcript) unclaimed(incoming, writing []uimessage.Message) []candidate {
 	claimed := make(map[string]bool, len(incoming))
 	for _, m := range incoming {
 		claimed[m.ID] = true
@@ -58,6 +58,11 @@ func (tr *Transcript) unclaimed(incoming []uimessage.Message) []candidate {
 	for _, row := range tr.Messages {
 		if row.Role == string(uimessage.Assistant) && !claimed[row.ID] {
 			rows = append(rows, newCandidate(row.parse()))
+		}
+	}
+	for _, m := range writing {
+		if _, stored := tr.index[m.ID]; !stored && !claimed[m.ID] {
+			rows = append(rows, newCandidate(m))
 		}
 	}
 	return rows

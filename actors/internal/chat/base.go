@@ -21,8 +21,13 @@ func (s *State) Base() Event {
 		Generation: l.Generation, BodyJson: tr.Body, ClientToolsJson: tr.ClientTools, LastTurn: s.Turns.Last,
 		StateJson: s.Desk.State,
 	}
+	for _, m := range tr.unreadable {
+		if _, replaced := tr.index[m.ID]; !replaced {
+			b.Messages = append(b.Messages, m.proto())
+		}
+	}
 	for _, m := range tr.Messages {
-		b.Messages = append(b.Messages, &pb.StoredMessage{Id: m.ID, Role: m.Role, Json: m.JSON})
+		b.Messages = append(b.Messages, m.proto())
 		for _, content := range tr.Steps(m.ID) {
 			b.Steps = append(b.Steps, &pb.StepRecord{MessageId: m.ID, ContentJson: content})
 		}

@@ -62,6 +62,8 @@ type (
 		Swap bool
 		Was  json.RawMessage // nil: never set
 	}
+	// Persist is SetMessages by the author, who may write in any role.
+	Persist struct{ Messages []uimessage.Message }
 
 	// OpenStream: the running attempt has something to say.
 	OpenStream struct {
@@ -92,6 +94,7 @@ type (
 		Reason  string
 		Usage   *Usage
 		Model   string
+		Cleaned *uimessage.Message // the answer as the author's sanitizer leaves it; nil: it has not seen it
 	}
 
 	// StepErred is the other outcome of CallModel.
@@ -106,6 +109,7 @@ type (
 		RetryAfter int64  // milliseconds; the provider's wish
 		Now        int64
 		Ids        Ids
+		Cleaned    *uimessage.Message // as in StepAnswered
 	}
 
 	// HandlerEnded is the outcome of Handle.
@@ -113,8 +117,16 @@ type (
 		Turn    uint64
 		Attempt uint32
 		Result  HandlerResult
-		Text    string // for Failed and FailedInBand, fit for a visitor
-		Reason  string // finish reason, if the handler gave one
+		Text    string             // for Failed and FailedInBand, fit for a visitor
+		Reason  string             // finish reason, if the handler gave one
+		Cleaned *uimessage.Message // as in StepAnswered
+	}
+
+	// Cleaned is the outcome of Clean.
+	Cleaned struct {
+		Clean   Clean
+		Message uimessage.Message // the whole message, cleaned
+		Failed  bool              // the sanitizer has; the message stays as it is
 	}
 
 	// Delivered and DeliveryErred are the outcomes of Deliver.
@@ -152,6 +164,8 @@ func (Cancel) command()        {}
 func (Clear) command()         {}
 func (SetMessages) command()   {}
 func (SetState) command()      {}
+func (Persist) command()       {}
+func (Cleaned) command()       {}
 func (OpenStream) command()    {}
 func (Keep) command()          {}
 func (Reserve) command()       {}

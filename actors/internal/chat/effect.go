@@ -23,6 +23,11 @@ type (
 		Turn    uint64
 		Attempt uint32
 	}
+	// Clean runs the author's sanitizer on a stored message that it has not seen.
+	Clean struct {
+		ID   string
+		Turn uint64 // that has left it so
+	}
 	// Deliver runs an author's hook from the outbox.
 	Deliver struct {
 		ID      uint64
@@ -32,11 +37,13 @@ type (
 
 func (CallModel) effect() {}
 func (Handle) effect()    {}
+func (Clean) effect()     {}
 func (Deliver) effect()   {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
 func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
+func (e Clean) Key() string     { return fmt.Sprintf("clean/%d", e.Turn) }
 func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }
 
 // A Wait is a time at which a TimerFired with its key is due. Until is in
@@ -61,6 +68,9 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 		for _, t := range s.Turns.Queue { // debounces, and the slot is free
 			waits = append(waits, Wait{Key: t.waitKey(), Until: t.Until})
 		}
+	}
+	if e := s.dirty(); e != nil {
+		work = append(work, e)
 	}
 	if e, w := s.Outbox.due(); e != nil {
 		work = append(work, e)

@@ -27,6 +27,7 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
 		f.Add(script(flags, "ask", "save", "ask:1", "ask:2", "succeed", "succeed", "ask:5", "sleep", "ask", "reset", "ask", "ask", "die", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "ask", "ask", "continue", "succeed", "save", "interrupt", "write:6", "die", "save", "die", "ask:6", "shorten"))
+		f.Add(script(flags, "ask", "write:7", "persist:3", "cancel", "edit:9", "succeed", "persist:12", "shorten", "ask:5", "write:6", "succeed", "forge:7", "die"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -60,6 +61,9 @@ func newPlayer(t testing.TB, flags byte) *player {
 		MaxCrashes: 3, MaxFailures: 3, MaxDeliveries: 3, MaxQueuedTurns: 4,
 		Overlap: Overlap(flags / 16 % 5), Debounce: 750,
 	}
+	if flags&16 > 0 {
+		p.MaxMessages, p.MaxBytes, p.Sanitizes = 5, 400, true
+	}
 	if flags&8 > 0 {
 		p.MaxQueuedTurns = 40 // more than are remembered when they have ended
 	}
@@ -72,7 +76,7 @@ func newPlayer(t testing.TB, flags byte) *player {
 func (p *player) crashedAt(n, lose int) *player {
 	other := &player{rig: &rig{
 		t: p.t, policy: p.policy, now: p.now, incarnation: 1000, fresh: 1000,
-		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(),
+		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(), blobs: maps.Clone(p.blobs),
 	}, due: map[string]Effect{}, past: map[string]Effect{}}
 	other.crash(lose)
 	return other
@@ -178,6 +182,7 @@ type action struct {
 var actions = []action{
 	{"ask", (*player).ask}, {"regenerate", (*player).regenerate}, {"ask again", (*player).askAgain},
 	{"cancel", (*player).cancel}, {"clear", (*player).clear}, {"edit", (*player).edit},
+	{"persist", (*player).persist}, {"forge", (*player).forge},
 	{"write", (*player).write}, {"more positions", (*player).more},
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},

@@ -27,7 +27,9 @@ func (p *player) interrupt(int) { p.give(Interrupt{}) }
 func (p *player) reset(int) {
 	before, generation := p.listed(), p.state().Ledger.Generation
 	p.give(Reset{})
-	require.True(p.t, strings.HasPrefix(p.listed(), before), "a reset keeps the conversation")
+	if p.policy.MaxMessages == 0 { // else the partial answer may push out the oldest
+		require.True(p.t, strings.HasPrefix(p.listed(), before), "a reset keeps the conversation")
+	}
 	require.Empty(p.t, p.state().Turns.Queue)
 	require.Greater(p.t, p.state().Ledger.Generation, generation)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // check is what holds after every step, whatever has happened.
@@ -93,9 +94,38 @@ func (r *rig) checkBounds() {
 	require.LessOrEqual(r.t, len(s.Ledger.Recent), maxRecent+r.core.policy.MaxQueuedTurns+1)
 	require.LessOrEqual(r.t, len(s.Turns.Queue), r.core.policy.MaxQueuedTurns+1)
 	require.Len(r.t, s.Transcript.index, len(s.Transcript.Messages))
+	r.checkTranscript()
 	for id := range s.Transcript.steps {
 		_, stored := s.Transcript.message(id)
 		require.True(r.t, stored || len(s.Turns.Queue) > 0, "steps of %s are kept for no message", id)
+	}
+}
+
+// checkTranscript: what is stored has a size, a number and marks that are kept.
+func (r *rig) checkTranscript() {
+	r.t.Helper()
+	s, p := r.state(), r.core.policy
+	raw, waiting := 0, 0
+	for i, m := range s.Transcript.Messages {
+		require.Equal(r.t, i, s.Transcript.index[m.ID])
+		require.Equal(r.t, m.ID, m.parse().ID)
+		if m.FullRef != "" {
+			require.Contains(r.t, s.Transcript.Blobs(), m.FullRef)
+			require.Empty(r.t, s.Transcript.Steps(m.ID), "the model sees more of %s than people", m.ID)
+		}
+		if m.Raw > 0 {
+			raw++
+			require.True(r.t, p.Sanitizes)
+			require.True(r.t, s.Transcript.raw[m.ID])
+		}
+		if m.waits() {
+			waiting++
+		}
+		require.False(r.t, m.Foreign && m.Role != string(uimessage.Assistant))
+	}
+	require.Len(r.t, s.Transcript.raw, raw)
+	if p.MaxMessages > 0 && len(s.Turns.Queue) == 0 {
+		require.LessOrEqual(r.t, len(s.Transcript.Messages), p.MaxMessages+waiting)
 	}
 }
 
@@ -236,7 +266,7 @@ func lasting(s *State) string {
 	l.Keys, l.Recent, l.Failed = Keyring{}, nil, nil
 	fmt.Fprintf(&b, "ledger %+v\ncontext %s %s\n", l, tr.Body, tr.ClientTools)
 	for _, m := range tr.Messages {
-		fmt.Fprintf(&b, "message %d %s %s %s steps %s\n", tr.index[m.ID], m.ID, m.Role, m.JSON, tr.steps[m.ID])
+		fmt.Fprintf(&b, "message %d %s %s %s %s %v %d steps %s\n", tr.index[m.ID], m.ID, m.Role, m.JSON, m.FullRef, m.Foreign, m.Raw, tr.steps[m.ID])
 	}
 	fmt.Fprintf(&b, "aliases %v\nlast turn %d, overlap %d\n", tr.Aliases, s.Turns.Last, s.Turns.Overlap)
 	for _, t := range s.Turns.Queue {

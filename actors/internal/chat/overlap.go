@@ -137,7 +137,8 @@ func (c *Core) merge(t *Turn) []Event {
 	if len(ids) < 2 {
 		return nil
 	}
-	return []Event{event(&pb.MessagesMerged{Into: stored(merged), FromIds: ids[:len(ids)-1]})}
+	into, _ := c.guardSize(merged)
+	return []Event{event(&pb.MessagesMerged{Into: into, FromIds: ids[:len(ids)-1]})}
 }
 
 // joinParts appends b to a. Where text meets text it becomes one, with an empty

@@ -84,21 +84,6 @@ func (c *Core) decidePrepared(cmd Prepared) []Event {
 	return append(c.put(cmd.Messages), start)
 }
 
-// put inserts or replaces messages, except those that a turn is writing.
-func (c *Core) put(messages []uimessage.Message) []Event {
-	var put []*pb.StoredMessage
-	tr := &c.State.Transcript
-	for _, m := range distinct(tr.withoutAliases(messages)) {
-		if !c.State.Turns.writes(m.ID) {
-			put = tr.appendChanged(put, m)
-		}
-	}
-	if len(put) == 0 {
-		return nil
-	}
-	return []Event{event(&pb.MessagesPut{Messages: put, ByClient: true})}
-}
-
 func (c *Core) decideInterrupt() []Event {
 	t := c.State.Turns.holder()
 	if t == nil {

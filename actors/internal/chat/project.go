@@ -24,35 +24,40 @@ var outcomes = map[pb.TurnOutcome]feed.Outcome{
 // Chunks take their own way. by is the socket that gave the command, if any.
 func (s *State) Project(events []Event, by string) []feed.Item {
 	var items []feed.Item
-	put := false    // the transcript has changed and nobody was told yet
+	// The transcript has changed and nobody was told yet. What a turn's end has
+	// trimmed is shown before that end is told: a list behind it could wipe what a
+	// visitor sends at once.
+	put := slices.ContainsFunc(events, trims)
 	var last uint64 // the turn that was accepted
 	for _, e := range events {
-		switch e := e.GetKind().(type) {
-		case *pb.Event_MessagesPut, *pb.Event_MessagesRemoved:
-			put = true
+		switch k := e.GetKind().(type) {
+		case *pb.Event_MessagesPut:
+			put = put || !k.MessagesPut.GetByClient() // whose list the others are shown as it is
+		case *pb.Event_MessagesRemoved:
+			put = put || !trims(e)
 		case *pb.Event_MessagesMerged: // also for who sent them
 			items = append(items, s.transcriptFor("", ""))
 			put = false
 		case *pb.Event_TurnAccepted:
 			if put {
-				items = append(items, s.transcriptFor(e.TurnAccepted.GetRequestId(), by))
+				items = append(items, s.transcriptFor(k.TurnAccepted.GetRequestId(), by))
 				put = false
 			}
-			items = append(items, accept(e.TurnAccepted)...)
-			last = e.TurnAccepted.GetTurn()
+			items = append(items, accept(k.TurnAccepted)...)
+			last = k.TurnAccepted.GetTurn()
 		case *pb.Event_TurnStarted:
 			if put { // its messages were made when its slot came
 				items = append(items, s.transcriptFor("", ""))
 				put = false
 			}
 		case *pb.Event_StreamOpened:
-			if t := s.Turns.byID(e.StreamOpened.GetTurn()); t != nil {
+			if t := s.Turns.byID(k.StreamOpened.GetTurn()); t != nil {
 				items = append(items, feed.Opened{Request: t.Request, Continuation: t.Continuation()})
 			}
 		case *pb.Event_StreamClosed:
-			items = append(items, feed.Closed{Request: s.requestOf(e.StreamClosed.GetTurn())})
+			items = append(items, feed.Closed{Request: s.requestOf(k.StreamClosed.GetTurn())})
 		case *pb.Event_TurnEnded:
-			ended, _ := s.Ledger.FindTurn(e.TurnEnded.GetTurn())
+			ended, _ := s.Ledger.FindTurn(k.TurnEnded.GetTurn())
 			if put {
 				items = append(items, s.transcriptFor(ended.Request, ""))
 				put = false
@@ -67,10 +72,17 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 		case *pb.Event_StateSet:
 			items = append(items, feed.State{JSON: s.Desk.State, By: by})
 		case *pb.Event_RecoverySettled:
-			items = append(items, feed.Recovery{Request: s.requestOf(e.RecoverySettled.GetTurn())})
+			items = append(items, feed.Recovery{Request: s.requestOf(k.RecoverySettled.GetTurn())})
 		}
 	}
+	if put {
+		items = append(items, s.transcriptFor("", by))
+	}
 	return items
+}
+
+func trims(e Event) bool {
+	return e.GetMessagesRemoved().GetReason() == pb.RemovalReason_REMOVAL_REASON_TRIMMED
 }
 
 // accept tells of a turn, and of a recovery if that is what it is.

@@ -81,7 +81,7 @@ func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	partial, said := settle(uimessage.Sanitize(s.Stream.Message())), s.Stream.HasContent()
 	var events []Event
 	if said {
-		events = append(events, event(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(partial)}}))
+		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(t.ID, partial)}})
 	}
 	return append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ type rig struct {
 	fresh       int               // ids given out
 	shown       map[string]uint64 // by request: first position that no client has seen
 	room        *audience
+	blobs       map[string]bool            // keys of the values beside the journal
 	told        func([]Event, []feed.Item) // if set, hears of every step
 }
 
@@ -83,7 +85,22 @@ func (r *rig) enter(events []Event, cmd Command) {
 		data, err := proto.Marshal(e)
 		require.NoError(r.t, err)
 		r.journal = append(r.journal, record{data, kept || e.GetStreamOpened() != nil})
+		for _, m := range e.GetMessagesPut().GetMessages() {
+			r.keepBlob(m.GetFullRef())
+		}
 	}
+}
+
+// keepBlob: what an event refers to comes with it, or came before.
+func (r *rig) keepBlob(key string) {
+	if key == "" {
+		return
+	}
+	require.True(r.t, r.blobs[key] || r.core.Blob(key) != nil, "an event refers to a value that is nowhere")
+	if r.blobs == nil {
+		r.blobs = map[string]bool{}
+	}
+	r.blobs[key] = true
 }
 
 // activate begins an incarnation. Its events are not projected: whoever connects
@@ -141,6 +158,7 @@ func (r *rig) decode(rec record) Event {
 // rebase replaces the journal by a base.
 func (r *rig) rebase() {
 	version, base := r.state().Version, r.state().Base()
+	maps.DeleteFunc(r.blobs, func(key string, _ bool) bool { return !slices.Contains(r.state().Transcript.Blobs(), key) })
 	data, err := proto.Marshal(base)
 	require.NoError(r.t, err)
 	r.journal = []record{{data: data}}
@@ -202,6 +220,8 @@ func answer(e Effect) Command {
 		return HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 	case Prepare:
 		return Prepared{Turn: e.Turn, Messages: []uimessage.Message{user(fmt.Sprintf("p%d", e.Turn))}}
+	case Clean:
+		return Cleaned{Clean: e, Message: message("unused", uimessage.User, "cleaned")}
 	case Deliver:
 		return Delivered{ID: e.ID}
 	default:
@@ -225,6 +245,8 @@ func (r *rig) fail(e Effect, transient bool) Command {
 		return HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: Failed, Text: "It failed."}
 	case Prepare:
 		return Prepared{Turn: e.Turn, Failed: true}
+	case Clean:
+		return Cleaned{Clean: e, Failed: true}
 	case Deliver:
 		return DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: "hook failed", Now: r.now}
 	default:

@@ -37,6 +37,9 @@ type Policy struct {
 	MaxQueuedTurns int    // submits waiting; 0: 64
 	Overlap        Overlap
 	Debounce       int64 // milliseconds
+	MaxMessages    int   // stored messages; 0: no limit
+	MaxBytes       int   // of a message's JSON before it is compacted; 0: 1.8 MB
+	Sanitizes      bool  // SanitizeMessage is set
 }
 
 func (p Policy) withDefaults() Policy {
@@ -50,6 +53,9 @@ func (p Policy) withDefaults() Policy {
 	orDefault(&p.MaxDeliveries, 8)
 	if p.MaxQueuedTurns == 0 {
 		p.MaxQueuedTurns = 64
+	}
+	if p.MaxBytes == 0 {
+		p.MaxBytes = 1_800_000
 	}
 	return p
 }

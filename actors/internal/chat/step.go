@@ -11,6 +11,9 @@ import (
 type Core struct {
 	State  State
 	policy Policy
+
+	blobs     map[string][]byte // values that the events of the last Step refer to, by key
+	forgeries Forgeries         // left out and not told yet
 }
 
 // New returns the core of an agent that has no past yet.
@@ -23,6 +26,7 @@ func New(p Policy) *Core { return &Core{policy: p.withDefaults()} }
 // It ends: no reaction accepts or ends a turn, and for each turn that the decision
 // accepts or ends at most one is started.
 func (c *Core) Step(cmd Command) ([]Event, error) {
+	c.blobs = nil
 	events, err := c.decide(cmd)
 	if err != nil {
 		return nil, err
@@ -58,6 +62,10 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 		return c.decideSetMessages(cmd), nil
 	case SetState:
 		return c.decideSetState(cmd)
+	case Persist:
+		return c.decidePersist(cmd), nil
+	case Cleaned:
+		return c.decideCleaned(cmd), nil
 	case OpenStream:
 		return c.decideOpenStream(cmd)
 	case Keep:
@@ -85,6 +93,11 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 // applied. The order within a case is the order in which it is told.
 func (c *Core) react(e Event) []Event {
 	switch e := e.GetKind().(type) {
+	case *pb.Event_MessagesPut:
+		if e.MessagesPut.GetByClient() || e.MessagesPut.GetByAuthor() {
+			return c.trim()
+		}
+		return nil
 	case *pb.Event_TurnAccepted:
 		return c.startNext()
 	case *pb.Event_TurnStarted:
@@ -102,7 +115,7 @@ func (c *Core) afterTurn(e *pb.TurnEnded) []Event {
 	if e.GetOutcome() == pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
 		return nil
 	}
-	return concat(c.settleRecovery(e), c.queueDelivery(e), c.startNext())
+	return concat(c.settleRecovery(e), c.queueDelivery(e), c.trim(), c.startNext())
 }
 
 func concat(lists ...[]Event) []Event {

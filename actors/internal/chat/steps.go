@@ -41,7 +41,7 @@ func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
 		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: reason, Usage: cmd.Usage, Model: valid(cmd.Model),
 		MessageId: s.writingID(t),
 	})
-	return append([]Event{finished}, c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: reason})...)
+	return append([]Event{finished}, c.endWith(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: reason}, cmd.Cleaned)...)
 }
 
 // decideStepErred tries again after a passing failure: the same step if nothing
@@ -60,7 +60,7 @@ func (c *Core) decideStepErred(cmd StepErred) []Event {
 	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: valid(cmd.Cause), Text: valid(cmd.Text), Failures: failures}
 	if !again {
 		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: valid(cmd.Public), InBand: s.Stream.Open}
-		return append([]Event{event(failed)}, c.endTurn(t, end)...)
+		return append([]Event{event(failed)}, c.endWith(t, end, cmd.Cleaned)...)
 	}
 	failed.RetryAtMs = cmd.Now + backoff(failures, cmd.RetryAfter)
 	if !s.Stream.Open {

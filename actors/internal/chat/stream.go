@@ -49,13 +49,10 @@ func (st *Stream) HasContent() bool {
 	return ok
 }
 
-// written is the message as it goes into the transcript; not ok if it has no parts.
-func (st *Stream) written() (*pb.StoredMessage, bool) {
+// written is the message as the transcript takes it; not ok if it has no parts.
+func (st *Stream) written() (uimessage.Message, bool) {
 	m := uimessage.Sanitize(st.fold.Message())
-	if len(m.Parts) == 0 {
-		return nil, false
-	}
-	return stored(m), true
+	return m, len(m.Parts) > 0
 }
 
 func stored(m uimessage.Message) *pb.StoredMessage {

@@ -1,9 +1,8 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
-	"maps"
+	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -16,6 +15,8 @@ import (
 type Transcript struct {
 	Messages    []Message
 	index       map[string]int
+	raw         map[string]bool              // messages that the author's sanitizer has not seen, see clean.go
+	unreadable  []Message                    // rows that Hydrate has taken out; kept for whoever can read them
 	steps       map[string][]json.RawMessage // by id of the assistant message, in order
 	edited      map[string]bool              // messages whose step records were dropped
 	Body        json.RawMessage              // what turns without a client request run with
@@ -25,9 +26,20 @@ type Transcript struct {
 
 // Message is a stored UI message. JSON is never changed in place.
 type Message struct {
-	ID   string
-	Role string
-	JSON []byte
+	ID      string
+	Role    string
+	JSON    []byte // compacted if FullRef is set
+	FullRef string // key of the blob that holds it whole
+	Foreign bool   // a client has written it in the assistant's name: no model is shown it
+	Raw     uint64 // the turn that has left it without showing it to the author's sanitizer; 0: none
+}
+
+func messageFrom(m *pb.StoredMessage) Message {
+	return Message{ID: m.GetId(), Role: m.GetRole(), JSON: m.GetJson(), FullRef: m.GetFullRef(), Foreign: m.GetForeign(), Raw: m.GetRaw()}
+}
+
+func (m Message) proto() *pb.StoredMessage {
+	return &pb.StoredMessage{Id: m.ID, Role: m.Role, Json: m.JSON, FullRef: m.FullRef, Foreign: m.Foreign, Raw: m.Raw}
 }
 
 func (m Message) parse() uimessage.Message {
@@ -39,7 +51,7 @@ func (m Message) parse() uimessage.Message {
 }
 
 // Steps returns the step records of an assistant message, oldest first; nil if
-// there are none or a client has edited the message since.
+// there are none, or the message has been compacted or edited since.
 func (tr *Transcript) Steps(messageID string) []json.RawMessage { return tr.steps[messageID] }
 
 // Message returns a stored message, parsed.
@@ -50,6 +62,9 @@ func (tr *Transcript) Message(id string) (uimessage.Message, bool) {
 	}
 	return m.parse(), true
 }
+
+// Stored returns a stored message as it is stored.
+func (tr *Transcript) Stored(id string) (Message, bool) { return tr.message(id) }
 
 func (tr *Transcript) message(id string) (Message, bool) {
 	i, ok := tr.index[id]
@@ -69,82 +84,62 @@ func (tr *Transcript) AppendJSON(dst []byte) []byte {
 	return uimessage.AppendList(dst, list)
 }
 
+// Hydrate takes out the rows that nobody can read, so that they stop nothing, and
+// brings what older programs have written up to date. It returns the ids of the
+// former, which stay in the journal.
+func (tr *Transcript) Hydrate() (unreadable []string) {
+	var kept []Message
+	for _, m := range tr.Messages {
+		parsed, err := uimessage.ParseMessage(m.JSON)
+		if err != nil || parsed.ID != m.ID {
+			unreadable = append(unreadable, m.ID)
+			tr.unreadable = append(tr.unreadable, m)
+			continue
+		}
+		m.Role, m.JSON = string(parsed.Role), parsed.AppendJSON(nil)
+		kept = append(kept, m)
+	}
+	if len(unreadable) > 0 {
+		tr.replaceAll(kept)
+	}
+	return unreadable
+}
+
+func (tr *Transcript) replaceAll(messages []Message) {
+	tr.Messages, tr.index = messages, make(map[string]int, len(messages))
+	for i, m := range messages {
+		tr.index[m.ID] = i
+	}
+}
+
+// Blobs are the keys of all values that the conversation refers to.
+func (tr *Transcript) Blobs() []string {
+	var keys []string
+	for _, m := range slices.Concat(tr.Messages, tr.unreadable) {
+		if m.FullRef != "" && !slices.Contains(keys, m.FullRef) {
+			keys = append(keys, m.FullRef)
+		}
+	}
+	return keys
+}
+
 // Wiped reports whether the conversation is empty because it was cleared: whoever
 // was away then still shows what is gone.
 func (s *State) Wiped() bool { return len(s.Transcript.Messages) == 0 && s.Ledger.Generation > 0 }
-
-// decideSetMessages inserts or replaces; it removes nothing.
-func (c *Core) decideSetMessages(cmd SetMessages) []Event {
-	tr := &c.State.Transcript
-	var put []*pb.StoredMessage
-	for _, m := range tr.adoptIDs(tr.withoutAliases(cmd.Messages)) {
-		if !c.State.Turns.writes(m.ID) {
-			put = tr.appendChanged(put, m)
-		}
-	}
-	if len(put) == 0 {
-		return nil
-	}
-	return []Event{event(&pb.MessagesPut{Messages: put, ByClient: true})}
-}
-
-// reconcile compares a client's list with what is stored. What the server has
-// written itself is never overwritten by a submit: a client's copy may be older.
-// A list of known messages only is a truncation (regenerate, edit): the others go,
-// but not those that unfinished turns are about.
-func (s *State) reconcile(cmd Submit) (put []*pb.StoredMessage, removed []string) {
-	tr := &s.Transcript
-	incoming := tr.adoptIDs(tr.withoutAliases(cmd.Messages))
-	keep := s.Turns.messages()
-	allKnown := len(incoming) > 0
-	for _, m := range incoming {
-		keep[m.ID] = true
-		if s.Turns.writes(m.ID) {
-			continue // a copy of an answer that is being written: its turn stores it
-		}
-		old, known := tr.message(m.ID)
-		allKnown = allKnown && known
-		if known && (old.Role == string(uimessage.Assistant) || m.Role == uimessage.Assistant) {
-			continue
-		}
-		put = tr.appendChanged(put, m)
-	}
-	if cmd.Append || !allKnown {
-		return put, nil
-	}
-	for _, m := range tr.Messages {
-		if !keep[m.ID] {
-			removed = append(removed, m.ID)
-		}
-	}
-	return put, removed
-}
-
-// appendChanged appends m to put if it is not what is stored already. Clients
-// write some things in another way than the store; that is no change.
-func (tr *Transcript) appendChanged(put []*pb.StoredMessage, m uimessage.Message) []*pb.StoredMessage {
-	next := stored(uimessage.Sanitize(m))
-	if old, ok := tr.message(m.ID); ok && (bytes.Equal(old.JSON, next.GetJson()) || sameMessage(old.parse(), m)) {
-		return put
-	}
-	return append(put, next)
-}
-
-func sameMessage(a, b uimessage.Message) bool {
-	return a.Role == b.Role && uimessage.SameParts(a, b) && uimessage.SameJSON(a.Metadata, b.Metadata) && maps.EqualFunc(a.Extra, b.Extra, uimessage.SameJSON)
-}
 
 func (tr *Transcript) applyPut(e *pb.MessagesPut) {
 	if tr.index == nil {
 		tr.index = make(map[string]int)
 	}
 	for _, put := range e.GetMessages() {
-		m := Message{ID: put.GetId(), Role: put.GetRole(), JSON: put.GetJson()}
-		if i, ok := tr.index[m.ID]; ok {
+		m := messageFrom(put)
+		tr.noteRaw(m)
+		i, known := tr.index[m.ID]
+		if known && (e.GetByClient() || e.GetByAuthor()) || m.FullRef != "" {
+			tr.forgetSteps(m.ID)
+		}
+		if known {
 			tr.Messages[i] = m
-			if e.GetByClient() {
-				tr.forgetSteps(m.ID)
-			}
 			continue
 		}
 		tr.index[m.ID] = len(tr.Messages)
@@ -158,21 +153,14 @@ func (tr *Transcript) applyRemoved(e *pb.MessagesRemoved) {
 		gone[id] = true
 		delete(tr.steps, id)
 		delete(tr.edited, id)
+		delete(tr.raw, id)
 	}
-	kept := make([]Message, 0, len(tr.Messages))
-	tr.index = make(map[string]int, len(tr.Messages))
-	for _, m := range tr.Messages {
-		if !gone[m.ID] {
-			tr.index[m.ID] = len(kept)
-			kept = append(kept, m)
-		}
-	}
-	tr.Messages = kept
+	tr.replaceAll(slices.DeleteFunc(slices.Clone(tr.Messages), func(m Message) bool { return gone[m.ID] }))
 	tr.forgetAliases(gone)
 }
 
 // forgetSteps lets the model see a message as clients do from now on: its step
-// records no longer tell all of it.
+// records tell something else.
 func (tr *Transcript) forgetSteps(messageID string) {
 	delete(tr.steps, messageID)
 	if tr.edited == nil {

@@ -56,9 +56,9 @@ func TestSubmitMergesWhatAClientKnows(t *testing.T) {
 		"an exact id is not taken by an equal answer before it": {func(r *rig) []uimessage.Message {
 			return []uimessage.Message{user("u1"), copyOf(r, "a1", "x"), copyOf(r, "a1", "a1"), user("u3")}
 		}, "u1 a1 u2 a2 u3"},
-		"an answer that differs is another message": {func(*rig) []uimessage.Message {
+		"an answer that differs is another message, and forged": {func(*rig) []uimessage.Message {
 			return []uimessage.Message{user("u1"), assistant("x"), user("u3")}
-		}, "u1 a1 u2 a2 x u3"},
+		}, "u1 a1 u2 a2 u3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := talked(t)
@@ -128,22 +128,23 @@ func TestSetMessagesUpsertsAndRemovesNothing(t *testing.T) {
 }
 
 // The model's own words are kept as long as they tell what the message says.
-func TestStepsOfAnAnswerGoWhenAClientEditsIt(t *testing.T) {
+func TestStepsOfAnAnswerGoWhenTheAuthorEditsIt(t *testing.T) {
 	r := talked(t)
 	same := copyOf(r, "a1", "a1")
 	same.Metadata = json.RawMessage(` { } `)
-	require.NotEmpty(t, r.must(SetMessages{Messages: []uimessage.Message{same}}), "metadata is new")
-	require.Empty(t, r.state().Transcript.Steps("a1"))
+	require.NotEmpty(t, r.must(Persist{Messages: []uimessage.Message{same}}), "metadata is new")
+	require.Len(t, r.state().Transcript.Steps("a1"), 1, "its words are not")
 
 	r.must(submit("r3", user("u3")))
 	r.keep(uimessage.Chunk{Type: "tool-input-available", ToolCallID: "c", ToolName: "t", Input: []byte(`{"a":1,"b":2}`)})
 	r.finish()
 	same = copyOf(r, "a-r3", "a-r3")
 	same.Parts[0].ToolName, same.Parts[0].Input = "", []byte(`{"b":2,"a":1}`)
-	require.Empty(t, r.must(SetMessages{Messages: []uimessage.Message{same}}), "clients write calls in another way")
+	require.Empty(t, r.must(Persist{Messages: []uimessage.Message{same}}), "calls may be written in another way")
 	require.Len(t, r.state().Transcript.Steps("a-r3"), 1)
-	r.must(SetMessages{Messages: []uimessage.Message{assistant("a-r3")}})
+	r.must(Persist{Messages: []uimessage.Message{assistant("a-r3")}})
 	require.Empty(t, r.state().Transcript.Steps("a-r3"))
+	require.Equal(t, "say a-r3", r.text("a-r3"))
 }
 
 func TestCopiesOfAnAnswer(t *testing.T) {

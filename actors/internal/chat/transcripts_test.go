@@ -95,6 +95,7 @@ var commands = map[string]func(*play, *datadriven.TestData){
 	"setmessages": func(p *play, d *datadriven.TestData) { p.do(SetMessages{Messages: p.messages(d.Input)}) },
 	"setstate":    func(p *play, d *datadriven.TestData) { p.do(SetState{JSON: []byte(d.Input)}) },
 	"swapstate":   (*play).swapState,
+	"persist":     func(p *play, d *datadriven.TestData) { p.do(Persist{Messages: p.messages(d.Input)}) },
 	"open":        (*play).open,
 	"say":         func(p *play, d *datadriven.TestData) { p.say(d.Input) },
 	"keep":        func(p *play, d *datadriven.TestData) { p.keep(chunks(d.Input)...) },
@@ -106,6 +107,7 @@ var commands = map[string]func(*play, *datadriven.TestData){
 	"handler":     (*play).handler,
 	"delivered":   func(p *play, d *datadriven.TestData) { p.do(Delivered{ID: number(d, "id", p.delivery().ID)}) },
 	"undelivered": (*play).undelivered,
+	"cleaned":     (*play).cleaned,
 	"timer":       (*play).timer,
 	"rest":        func(p *play, d *datadriven.TestData) { p.do(Rest{}) },
 	"crash":       (*play).crashes,
@@ -122,6 +124,7 @@ func (p *play) newAgent(d *datadriven.TestData) {
 		MaxCrashes: uint32(number(d, "crashes", 0)), MaxFailures: uint32(number(d, "failures", 0)),
 		MaxDeliveries: uint32(number(d, "deliveries", 0)), MaxQueuedTurns: int(number(d, "queue", 0)),
 		Overlap: overlaps[value(d, "overlap")], Debounce: int64(number(d, "debounce", 0)),
+		MaxMessages: int(number(d, "messages", 0)), MaxBytes: int(number(d, "bytes", 0)), Sanitizes: d.HasArg("sanitizes"),
 	})
 }
 
@@ -240,6 +243,15 @@ func (p *play) handler(d *datadriven.TestData) {
 func (p *play) undelivered(d *datadriven.TestData) {
 	e := p.delivery()
 	p.do(DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: d.Input, Now: p.now})
+}
+
+func (p *play) cleaned(d *datadriven.TestData) {
+	work, _ := p.state().Outstanding()
+	for _, e := range work {
+		if e, ok := e.(Clean); ok {
+			p.do(Cleaned{Clean: e, Message: message(e.ID, uimessage.Assistant, d.Input), Failed: d.HasArg("failed")})
+		}
+	}
 }
 
 // timer lets the time of the first wait come, or fires one by its key.

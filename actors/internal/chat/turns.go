@@ -167,7 +167,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	if cmd.Programmatic {
 		return append(c.put(cmd.Messages), event(turn)), nil
 	}
-	put, removed := s.reconcile(cmd)
+	put, removed := c.takeIn(cmd)
 	var events []Event
 	if len(removed) > 0 {
 		events = append(events, event(&pb.MessagesRemoved{Ids: removed, Reason: pb.RemovalReason_REMOVAL_REASON_TRUNCATED}))
@@ -206,20 +206,26 @@ func (c *Core) decideHandlerEnded(cmd HandlerEnded) []Event {
 	case CutShort:
 		end.Outcome = pb.TurnOutcome_TURN_OUTCOME_ABORTED
 	}
-	return c.endTurn(t, end)
+	return c.endWith(t, end, cmd.Cleaned)
 }
 
-// endTurn is the only way out of a turn but a clear: what it has written is
-// stored, its stream closed and its end told, all in one append.
-func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event {
+// endTurn ends a turn whose message the author's sanitizer has not seen.
+func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event { return c.endWith(t, end, nil) }
+
+// endWith is the only way out of a turn but a clear: what it has written is
+// stored, its stream closed and its end told, all in one append. cleaned is what
+// the author's sanitizer has made of the message; nil: it has not seen it.
+func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) []Event {
 	s := &c.State
 	end.Turn, end.MessageId = t.ID, s.writingID(t)
 	var events []Event
 	if s.Stream.Open && s.Stream.Turn == t.ID {
 		if m, ok := s.Stream.written(); ok {
-			events = append(events, event(&pb.MessagesPut{Messages: []*pb.StoredMessage{m}}))
+			events = puts(&pb.MessagesPut{Messages: c.answer(t.ID, m, cleaned)})
 		}
 		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
+	} else {
+		events = puts(&pb.MessagesPut{Messages: c.leftover(t)})
 	}
 	return append(events, event(end))
 }

@@ -23,7 +23,7 @@ func (s *State) PromptFor(t *Turn) []Entry {
 	question := s.question(t)
 	waiting := s.waiting(t)
 	var before, own, partial []Entry
-	for _, m := range s.Transcript.Messages {
+	for _, m := range s.Transcript.Vouched() {
 		e := Entry{ID: m.ID, Role: m.Role, JSON: m.JSON, Steps: s.Transcript.Steps(m.ID)}
 		switch {
 		case t.Continues && m.ID == t.MessageID:

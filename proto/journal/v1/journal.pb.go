@@ -86,6 +86,7 @@ const (
 	RemovalReason_REMOVAL_REASON_TRUNCATED   RemovalReason = 1 // by a client that regenerates or edits
 	RemovalReason_REMOVAL_REASON_TRIMMED     RemovalReason = 2
 	RemovalReason_REMOVAL_REASON_MERGED      RemovalReason = 3
+	RemovalReason_REMOVAL_REASON_EMPTIED     RemovalReason = 4 // the author's sanitizer has left nothing of it
 )
 
 // Enum value maps for RemovalReason.
@@ -95,12 +96,14 @@ var (
 		1: "REMOVAL_REASON_TRUNCATED",
 		2: "REMOVAL_REASON_TRIMMED",
 		3: "REMOVAL_REASON_MERGED",
+		4: "REMOVAL_REASON_EMPTIED",
 	}
 	RemovalReason_value = map[string]int32{
 		"REMOVAL_REASON_UNSPECIFIED": 0,
 		"REMOVAL_REASON_TRUNCATED":   1,
 		"REMOVAL_REASON_TRIMMED":     2,
 		"REMOVAL_REASON_MERGED":      3,
+		"REMOVAL_REASON_EMPTIED":     4,
 	}
 )
 
@@ -1363,7 +1366,9 @@ type MessagesPut struct {
 	Messages []*StoredMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// A client has written them: what the model had said of a replaced answer no
 	// longer counts.
-	ByClient      bool `protobuf:"varint,2,opt,name=by_client,json=byClient,proto3" json:"by_client,omitempty"`
+	ByClient bool `protobuf:"varint,2,opt,name=by_client,json=byClient,proto3" json:"by_client,omitempty"`
+	// The author has written them: likewise.
+	ByAuthor      bool `protobuf:"varint,3,opt,name=by_author,json=byAuthor,proto3" json:"by_author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1412,12 +1417,21 @@ func (x *MessagesPut) GetByClient() bool {
 	return false
 }
 
+func (x *MessagesPut) GetByAuthor() bool {
+	if x != nil {
+		return x.ByAuthor
+	}
+	return false
+}
+
 type StoredMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`                      // the UI message, compacted if full_ref is set
 	FullRef       string                 `protobuf:"bytes,4,opt,name=full_ref,json=fullRef,proto3" json:"full_ref,omitempty"` // key of the blob that holds it whole
+	Foreign       bool                   `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`               // a client has written it in the assistant's name: people are shown it, models are not
+	Raw           uint64                 `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // the turn that has left it without showing it to the author's sanitizer; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1478,6 +1492,20 @@ func (x *StoredMessage) GetFullRef() string {
 		return x.FullRef
 	}
 	return ""
+}
+
+func (x *StoredMessage) GetForeign() bool {
+	if x != nil {
+		return x.Foreign
+	}
+	return false
+}
+
+func (x *StoredMessage) GetRaw() uint64 {
+	if x != nil {
+		return x.Raw
+	}
+	return 0
 }
 
 // MessagesMerged replaces several user messages by one, in the place of the last.
@@ -3876,15 +3904,18 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation\"&\n" +
 	"\fAgentDeleted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"a\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"~\n" +
 	"\vMessagesPut\x125\n" +
 	"\bmessages\x18\x01 \x03(\v2\x19.journal.v1.StoredMessageR\bmessages\x12\x1b\n" +
-	"\tby_client\x18\x02 \x01(\bR\bbyClient\"b\n" +
+	"\tby_client\x18\x02 \x01(\bR\bbyClient\x12\x1b\n" +
+	"\tby_author\x18\x03 \x01(\bR\bbyAuthor\"\x8e\x01\n" +
 	"\rStoredMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12\x19\n" +
-	"\bfull_ref\x18\x04 \x01(\tR\afullRef\"Z\n" +
+	"\bfull_ref\x18\x04 \x01(\tR\afullRef\x12\x18\n" +
+	"\aforeign\x18\x05 \x01(\bR\aforeign\x12\x10\n" +
+	"\x03raw\x18\x06 \x01(\x04R\x03raw\"Z\n" +
 	"\x0eMessagesMerged\x12-\n" +
 	"\x04into\x18\x01 \x01(\v2\x19.journal.v1.StoredMessageR\x04into\x12\x19\n" +
 	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
@@ -4100,12 +4131,13 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x1cACTIVATION_CAUSE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ACTIVATION_CAUSE_FIRST\x10\x01\x12\x19\n" +
 	"\x15ACTIVATION_CAUSE_WAKE\x10\x02\x12\x1a\n" +
-	"\x16ACTIVATION_CAUSE_CRASH\x10\x03*\x84\x01\n" +
+	"\x16ACTIVATION_CAUSE_CRASH\x10\x03*\xa0\x01\n" +
 	"\rRemovalReason\x12\x1e\n" +
 	"\x1aREMOVAL_REASON_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REMOVAL_REASON_TRUNCATED\x10\x01\x12\x1a\n" +
 	"\x16REMOVAL_REASON_TRIMMED\x10\x02\x12\x19\n" +
-	"\x15REMOVAL_REASON_MERGED\x10\x03*\xa5\x01\n" +
+	"\x15REMOVAL_REASON_MERGED\x10\x03\x12\x1a\n" +
+	"\x16REMOVAL_REASON_EMPTIED\x10\x04*\xa5\x01\n" +
 	"\bTurnKind\x12\x19\n" +
 	"\x15TURN_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TURN_KIND_SUBMIT\x10\x01\x12\x18\n" +
