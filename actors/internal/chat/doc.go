@@ -19,6 +19,7 @@
 //	stream      positions and the message being written
 //	recovery    what was cut off, and how often
 //	outbox      author hooks that must run at least once
+//	family      sub-agents, the agent's own end
 //
 // A machine decides on a command (decide… methods), applies its events (apply…)
 // and reacts to events of others (react, in step.go). Later machines (answers,

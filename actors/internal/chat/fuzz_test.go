@@ -23,6 +23,9 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "write:6", "fail", "clear:1", "late", "ask", "ask again", "clear:1", "ask again"))
 		f.Add(script(flags, "ask", "die", "die", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
 		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
+		f.Add(script(flags, "sub", "sub:1", "ask", "drop", "die", "drop:1", "stop", "succeed:1", "sub", "shorten", "succeed:1", "drop:1"))
+		f.Add(script(flags, "ask", "write:6", "ask", "destroy", "ask", "late", "sub", "delete", "ask", "die", "late", "erase", "ask", "late"))
+		f.Add(script(flags, "delete:1", "erase", "sub:1", "ask", "die", "delete:1", "fail", "sleep", "delete", "stop", "erase", "ask again"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -32,10 +35,10 @@ func FuzzCore(f *testing.F) {
 		for rest := script[1:]; len(rest) >= 2; rest = rest[2:] {
 			actions[int(rest[0])%len(actions)].do(p, int(rest[1]))
 		}
-		boundaries := p.boundaries
-		p.end()
+		boundaries, as := p.boundaries, *p.rig
+		p.end() // may erase the journal
 		for i := 0; i < len(boundaries); i += 1 + len(boundaries)/8 { // all would take too long
-			p.crashedAt(boundaries[i], i%3).end()
+			(&player{rig: &as}).crashedAt(boundaries[i], i%3).end()
 		}
 	})
 }
@@ -67,7 +70,7 @@ func newPlayer(t testing.TB, flags byte) *player {
 func (p *player) crashedAt(n, lose int) *player {
 	other := &player{rig: &rig{
 		t: p.t, policy: p.policy, now: p.now, incarnation: 1000, fresh: 1000,
-		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(),
+		journal: slices.Clone(p.journal[:n]), tombstone: p.tombstone, shown: map[string]uint64{}, room: newAudience(),
 	}, due: map[string]Effect{}, past: map[string]Effect{}}
 	other.crash(lose)
 	return other
@@ -165,6 +168,8 @@ var actions = []action{
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},
 	{"shorten", (*player).shorten},
+	{"sub", (*player).sub}, {"drop", (*player).drop}, {"destroy", (*player).destroy},
+	{"delete", (*player).remove}, {"erase", (*player).eraseAll},
 }
 
 // script is a fuzz input in words: actions, each with a digit that says how.
@@ -242,7 +247,7 @@ func (p *player) clear(how int) {
 	if how%2 > 0 {
 		cmd.Key = fmt.Sprint(how)
 	}
-	if _, known := p.state().Ledger.Keys.Turn(clearKey(cmd.Key)); known {
+	if _, known := p.state().Ledger.Keys.Turn(clearKey(cmd.Key)); known || p.state().Family.Deleted {
 		p.changesNothing(cmd)
 		return
 	}
@@ -288,7 +293,7 @@ func (p *player) write(how int) {
 
 func (p *player) one(how int) Effect {
 	work, _ := p.state().Outstanding()
-	if len(work) == 0 {
+	if len(work) == 0 || work[0] == (Erase{}) { // which has an action of its own
 		return nil
 	}
 	return work[how%len(work)]
@@ -344,6 +349,9 @@ func (p *player) late(how int) {
 	}
 	if keys := slices.Sorted(maps.Keys(p.past)); len(keys) > 0 {
 		e := p.past[keys[how%len(keys)]]
+		if (e == Erase{}) {
+			return // there is nobody left to be late for
+		}
 		p.changesNothing(p.fail(e, how%2 == 0))
 		if _, hook := e.(Deliver); !hook { // a hook that has run has run, whichever attempt it was
 			p.changesNothing(answer(e))
@@ -360,6 +368,40 @@ func (p *player) shorten(int) {
 		p.boundaries = nil
 		p.track()
 	}
+}
+
+func (p *player) sub(how int) {
+	p.now++ // so that no two of one name are of one time
+	p.give(RegisterSub{Class: "Helper", Name: fmt.Sprint("h", how%3), Now: p.now})
+}
+
+func (p *player) drop(how int) {
+	p.give(RemoveSub{Class: "Helper", Name: fmt.Sprint("h", how%3)})
+}
+
+func (p *player) destroy(int) {
+	messages := len(p.state().Transcript.Messages)
+	p.give(Destroy{})
+	require.Empty(p.t, p.state().Turns.Queue)
+	require.GreaterOrEqual(p.t, len(p.state().Transcript.Messages), messages)
+}
+
+// remove deletes the agent: 0 in any case, else only if it is not used.
+func (p *player) remove(how int) {
+	unused := p.state().Unused()
+	p.give(Delete{Reason: "test", IfUnused: how%2 > 0})
+	require.True(p.t, p.state().Family.Deleted || how%2 > 0 && !unused)
+}
+
+func (p *player) eraseAll(int) {
+	if !p.state().Family.Deleted {
+		return
+	}
+	p.compare()
+	p.erase()
+	p.outcomes, p.boundaries = nil, nil
+	p.due, p.past = map[string]Effect{}, map[string]Effect{}
+	p.track()
 }
 
 func (p *player) more(int) {

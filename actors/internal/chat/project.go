@@ -21,7 +21,8 @@ var outcomes = map[pb.TurnOutcome]feed.Outcome{
 // Chunks take their own way. by is the socket that gave the command, if any.
 func (s *State) Project(events []Event, by string) []feed.Item {
 	var items []feed.Item
-	put := false // the transcript has changed and nobody was told yet
+	put := false     // the transcript has changed and nobody was told yet
+	deleted := false // the agent is; told last
 	for _, e := range events {
 		switch e := e.GetKind().(type) {
 		case *pb.Event_MessagesPut, *pb.Event_MessagesRemoved:
@@ -45,12 +46,17 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 				put = false
 			}
 			items = append(items, ended.item())
+		case *pb.Event_AgentDeleted:
+			deleted = true
 		case *pb.Event_Cleared:
 			put = false
 			items = append(items, feed.Cleared{By: by})
 		case *pb.Event_RecoverySettled:
 			items = append(items, feed.Recovery{Request: s.requestOf(e.RecoverySettled.GetTurn())})
 		}
+	}
+	if deleted {
+		items = append(items, s.Family.closing())
 	}
 	return items
 }
