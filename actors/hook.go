@@ -76,7 +76,7 @@ func (a *shell) prepareHook(e chat.Deliver) func(context.Context) chat.Command {
 	}
 }
 
-var errHookTimeout = errors.New("actors: OnChatResponse took longer than HookTimeout")
+var errHookTimeout = errors.New("actors: the hook took longer than HookTimeout")
 
 // cutOff runs f and returns its error, or ctx's cause if that ends first: f may
 // ignore ctx. What it does after that has no effect on us.
@@ -137,6 +137,8 @@ func (a *shell) told(events []chat.Event) {
 			}
 		case *journalv1.Event_TurnEnded:
 			over = true
+		case *journalv1.Event_SubAgentRemoved:
+			a.removed()
 		case *journalv1.Event_RecoveryDetected:
 			a.log.Info("a turn was cut off", "turn", e.RecoveryDetected.GetTurn(), "crashes", e.RecoveryDetected.GetCrashes())
 		case *journalv1.Event_RecoveryDecided:

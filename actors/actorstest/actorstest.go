@@ -45,12 +45,13 @@ type Harness struct {
 	t   testing.TB
 	cfg Config
 
-	mu      sync.Mutex
-	process *process
-	dead    []*process
-	items   map[feed.Address][]feed.Item
-	lost    map[feed.Address]int
-	changed chan struct{} // closed and replaced when items or lost changes
+	mu       sync.Mutex
+	process  *process
+	dead     []*process
+	items    map[feed.Address][]feed.Item
+	lost     map[feed.Address]int
+	occupied map[feed.Address]bool
+	changed  chan struct{} // closed and replaced when items or lost changes
 }
 
 // New starts the agents. What they still do at the end of the test is cut off.
@@ -67,7 +68,7 @@ func Open(t testing.TB, cfg Config) *Harness {
 	}
 	h := &Harness{
 		Disk: new(memory.Disk), t: t, cfg: cfg,
-		items: make(map[feed.Address][]feed.Item), lost: make(map[feed.Address]int), changed: make(chan struct{}),
+		items: make(map[feed.Address][]feed.Item), lost: make(map[feed.Address]int), occupied: make(map[feed.Address]bool), changed: make(chan struct{}),
 	}
 	h.start()
 	t.Cleanup(h.close)
@@ -118,6 +119,13 @@ func (h *Harness) Lost(a feed.Address) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lost[a]
+}
+
+// Occupy says whether an agent has open sockets from now on. There are none at first.
+func (h *Harness) Occupy(a feed.Address, open bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.occupied[a] = open
 }
 
 // Await returns the agent's first item that match accepts, waiting for it if

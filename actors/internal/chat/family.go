@@ -119,9 +119,13 @@ func killed(t *Turn) pb.TurnOutcome {
 	return pb.TurnOutcome_TURN_OUTCOME_ABORTED
 }
 
-// Unused reports whether nothing is under way and nobody is awaited.
-func (s *State) Unused() bool {
-	return len(s.Turns.Queue) == 0 && len(s.Outbox.Entries) == 0 && s.Family.removing == 0 && !s.Family.Deleted && !s.awaitsPerson()
+// Unused reports whether nothing is under way and nobody is awaited. It reads the
+// whole conversation.
+func (s *State) Unused() bool { return s.AtRest() && !s.awaitsPerson() }
+
+// AtRest reports whether nothing is under way, not even a wait for a time.
+func (s *State) AtRest() bool {
+	return s.Ledger.Created && len(s.Turns.Queue) == 0 && len(s.Outbox.Entries) == 0 && s.Family.removing == 0 && !s.Family.Deleted
 }
 
 // awaitsPerson reports whether a call of a tool waits for somebody's answer.
@@ -152,9 +156,10 @@ func (f *Family) due() []Effect {
 	return work
 }
 
-// closing is what the sockets of a deleted agent are told.
-func (f *Family) closing() feed.Closing {
-	if f.Parent != "" {
+// Closing is what the sockets of a deleted agent are told. parent is the path of its
+// parent, if it is a sub-agent.
+func Closing(parent string) feed.Closing {
+	if parent != "" {
 		return feed.Closing{Code: 1001, Reason: "Sub-agent deleted"}
 	}
 	return feed.Closing{Code: 1001, Reason: "Agent deleted"}

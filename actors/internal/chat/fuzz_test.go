@@ -36,7 +36,7 @@ func FuzzCore(f *testing.F) {
 			actions[int(rest[0])%len(actions)].do(p, int(rest[1]))
 		}
 		boundaries, as := p.boundaries, *p.rig
-		p.end() // may erase the journal
+		p.end()                                                       // may erase the journal
 		for i := 0; i < len(boundaries); i += 1 + len(boundaries)/8 { // all would take too long
 			(&player{rig: &as}).crashedAt(boundaries[i], i%3).end()
 		}

@@ -56,7 +56,7 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 		}
 	}
 	if deleted {
-		items = append(items, s.Family.closing())
+		items = append(items, Closing(s.Family.Parent))
 	}
 	return items
 }
