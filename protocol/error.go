@@ -46,6 +46,14 @@ var statuses = map[Code]struct {
 type Error struct {
 	Code    Code
 	Message string // for people; names the field, the value and the limit if there is one
+	Status  int    // HTTP status, if it is not the code's own
+}
+
+func (e *Error) status() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	return statuses[e.Code].http
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }

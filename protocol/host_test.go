@@ -33,6 +33,8 @@ type scriptedHost struct {
 	messages string
 	fail     error // of View
 	submit   func(context.Context, feed.Submit) error
+	enter    func(r *http.Request, parent, child feed.Address) error
+	entered  []string // paths of the sub-agents that gates were asked about
 }
 
 type (
@@ -45,7 +47,8 @@ type (
 )
 
 func (s *scriptedHost) Class(segment string) (string, bool) {
-	return "ChatAgent", segment == "chat-agent"
+	class, ok := map[string]string{"chat-agent": "ChatAgent", "helper-agent": "HelperAgent"}[segment]
+	return class, ok
 }
 
 func (s *scriptedHost) put(a feed.Address, items ...feed.Item) {
@@ -110,8 +113,14 @@ func (s *scriptedHost) Connect(context.Context, feed.Address, feed.Socket, *http
 	return quiet{}, nil
 }
 
-func (s *scriptedHost) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
-	return nil
+func (s *scriptedHost) Enter(_ context.Context, r *http.Request, parent, child feed.Address) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entered = append(s.entered, child.Path())
+	if s.enter == nil {
+		return nil
+	}
+	return s.enter(r, parent, child)
 }
 
 func (s *scriptedHost) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool {

@@ -38,10 +38,14 @@ func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target)
 	}
 	err := h.checkOrigin(r)
 	if err == nil {
-		r, err = h.ask(h.cfg.BeforeConnect, r, t.address)
+		r, err = h.ask(h.cfg.BeforeConnect, r, t.root)
 	}
 	if err != nil {
 		h.refuse(w, r, err)
+		return
+	}
+	if err := h.enterAll(r, t); err != nil {
+		h.reject(w, r, err)
 		return
 	}
 	h.open(w, r, t.address)
@@ -59,7 +63,10 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
 		err = h.checkOrigin(r)
 	}
 	if err == nil {
-		r, err = h.ask(h.cfg.BeforeRequest, r, t.address)
+		r, err = h.ask(h.cfg.BeforeRequest, r, t.root)
+	}
+	if err == nil {
+		err = h.enterAll(r, t)
 	}
 	switch {
 	case err != nil:
@@ -109,6 +116,6 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(statuses[e.Code].http)
+	w.WriteHeader(e.status())
 	io.WriteString(w, e.Message)
 }

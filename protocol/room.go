@@ -88,7 +88,9 @@ func (r *room) Put(item feed.Item) {
 		r.cast(entry{frame: recoveringFrame(it.On, it.Request)})
 	case feed.View:
 		r.view(it)
-	case feed.State, feed.Cast, feed.Closing: // nobody puts them yet
+	case feed.Closing:
+		r.dismissAll(farewell{code: websocket.StatusCode(it.Code), reason: it.Reason, cut: true})
+	case feed.State, feed.Cast: // nobody puts them yet
 	}
 }
 
@@ -262,6 +264,14 @@ func (r *room) take(s *seat, dst []out) (_ []out, bye *farewell) {
 		dst = r.log.take(s, dst)
 	}
 	return dst, nil
+}
+
+// cutOff reports whether what the socket of s has sent is not to be worked on any
+// more: it was for an agent that is gone, and not for one that takes its name.
+func (r *room) cutOff(s *seat) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.bye != nil && s.bye.cut
 }
 
 var restarted = farewell{code: websocket.StatusServiceRestart, reason: "agent restarted, reconnect"}

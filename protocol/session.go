@@ -62,10 +62,7 @@ const maxInbox = 256
 // open upgrades a request to a session, which then runs by itself.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
-	conn, err := websocket.Accept(cw, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
-		CompressionMode:    websocket.CompressionDisabled,
-	})
+	conn, err := accept(cw, r)
 	if err != nil {
 		h.log.Debug("upgrade failed", "agent", a, "error", err)
 		return
@@ -88,6 +85,13 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	s.schedulePing()
 	go s.write()
 	go s.read()
+}
+
+func accept(w *corkWriter, r *http.Request) (*websocket.Conn, error) {
+	return websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
+		CompressionMode:    websocket.CompressionDisabled,
+	})
 }
 
 // end is called by whichever goroutine notices first that the socket is gone.
@@ -196,7 +200,9 @@ func (s *session) work() {
 		case s.slack <- struct{}{}:
 		default:
 		}
-		t.do()
+		if !s.room.cutOff(s.seat) {
+			t.do()
+		}
 	}
 }
 

@@ -33,23 +33,14 @@ func (h *host) Class(segment string) (string, bool) {
 	return class, ok
 }
 
-// agent returns the handle of an address whose class came from Class.
-func (h *host) agent(a feed.Address) (*actors.Ref, error) {
-	class, ok := h.runtime.Class(a.Class)
-	if !ok {
-		return nil, &protocol.Error{Code: protocol.NotFound, Message: "no such agent class"}
-	}
-	return h.runtime.Agent(class, a.Name), nil
-}
-
 func (h *host) Chats(string) bool { return true }
 
 func (h *host) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
 	return peer{}, nil
 }
 
-func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
-	return &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+func (h *host) Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error {
+	return wire(h.runtime.Enter(ctx, r, parent, child))
 }
 
 func (h *host) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool { return false }
@@ -106,11 +97,7 @@ func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messa
 }
 
 func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
-	r, err := h.agent(a)
-	if err != nil {
-		return err
-	}
-	return wire(do(r))
+	return wire(do(h.runtime.Ref(a)))
 }
 
 // codes are the sockets' words for the agents' refusals.
@@ -121,6 +108,7 @@ var codes = map[actors.Code]protocol.Code{
 	actors.Unavailable:  protocol.Unavailable,
 	actors.Stopping:     protocol.Unavailable,
 	actors.Quarantined:  protocol.Quarantined,
+	actors.Denied:       protocol.Denied,
 }
 
 // wire makes a refusal one that clients may read. Anything else stays internal.
@@ -129,5 +117,5 @@ func wire(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &protocol.Error{Code: codes[e.Code], Message: e.Message}
+	return &protocol.Error{Code: codes[e.Code], Message: e.Message, Status: e.Status}
 }

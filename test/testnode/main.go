@@ -86,12 +86,26 @@ func run(ctx context.Context, o options) (err error) {
 
 func agents() []*actors.Agent {
 	return []*actors.Agent{
-		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}},
+		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}, BeforeSubAgent: helperGate},
+		{Name: "StateAgent", OnChatMessage: script, BeforeSubAgent: helperGate},
 		{Name: "RecoverAgent", OnChatMessage: script},
 		{Name: "HelperAgent", OnChatMessage: script},
 		{Name: "BenchAgent", OnChatMessage: bench},
 		{Name: "BenchHelper", OnChatMessage: bench},
 	}
+}
+
+// helperGate lets HelperAgents in. StateAgent refuses two names.
+func helperGate(_ context.Context, self *actors.Self, _ *http.Request, child actors.ChildAddress) error {
+	switch {
+	case child.Class != "HelperAgent":
+		return actors.Deny(http.StatusNotFound, "Not Found")
+	case self.Address().Class == "StateAgent" && child.Name == "forbidden":
+		return actors.Deny(http.StatusForbidden, "no")
+	case self.Address().Class == "StateAgent" && child.Name == "boom":
+		return actors.Deny(http.StatusInternalServerError, "oops")
+	}
+	return nil
 }
 
 // custom maps /custom/… to the agent that a session would have chosen.
