@@ -32,6 +32,8 @@ type Turn struct {
 	Partial      uimessage.Message
 	// Attempt counts runs of this turn from 1; more than 1 after a crash.
 	Attempt int
+	// Self is the agent.
+	Self *Self
 	// Stream takes the answer.
 	Stream *Stream
 }
@@ -76,6 +78,7 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 	}
 	stored, asked, partial := slices.Clone(s.Transcript.Messages), t.OriginIDs, t.MessageID
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
+	turn.Self = &Self{Ref: &Ref{rt: a.rt, addr: me}}
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)

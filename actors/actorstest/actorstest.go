@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -126,6 +127,12 @@ func (h *Harness) Occupy(a feed.Address, open bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.occupied[a] = open
+}
+
+// Enter asks parent's gate whether r may reach its sub-agent child, as a node does
+// before it lets a socket or a plain request in: see actors.Agent.BeforeSubAgent.
+func (h *Harness) Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error {
+	return h.running().runtime.Enter(ctx, r, parent, child)
 }
 
 // Await returns the agent's first item that match accepts, waiting for it if
