@@ -123,6 +123,21 @@ type Agent struct {
 	// Waiting for a person, or for a time, is idle.
 	PassivateAfter time.Duration
 
+	// DeleteIdleAfter deletes an agent for good, as Ref.Delete does, that nobody has
+	// used for so long, also over restarts; 0: never. Whatever is asked of it counts as
+	// use, an open socket, and use of its sub-agents; it is never deleted while a turn
+	// is unfinished or somebody is awaited. Agents that were stored before the field
+	// was set are watched from their next use on. At least PassivateAfter.
+	DeleteIdleAfter time.Duration
+
+	// BeforeSubAgent is the gate between this agent and its sub-agents for what comes
+	// from outside, once per plain request and once per socket: nil lets r reach
+	// child, also one that is not registered yet, which a socket registers. Deny
+	// gives a refusal its HTTP status (sockets are closed with 4000 more), any other
+	// error or a panic is a failure of this node's. No gate: all are refused with 403.
+	// HookTimeout ends ctx. See Self.HasSubAgent for a gate that lets nobody invent any.
+	BeforeSubAgent func(ctx context.Context, self *Self, r *http.Request, child ChildAddress) error
+
 	// MaxQueuedTurns bounds the requests that wait behind a running turn; more
 	// are refused. Default 64.
 	MaxQueuedTurns int
@@ -169,6 +184,8 @@ func (a *Agent) check() {
 		fail("OnChatResponse", "needs Model or OnChatMessage")
 	case a.PassivateAfter < 0:
 		fail("PassivateAfter", "is negative: %s", a.PassivateAfter)
+	case a.DeleteIdleAfter < 0 || a.DeleteIdleAfter > 0 && a.DeleteIdleAfter < a.passivateAfter():
+		fail("DeleteIdleAfter", "is %s, less than PassivateAfter, %s", a.DeleteIdleAfter, a.passivateAfter())
 	case a.HookTimeout < 0:
 		fail("HookTimeout", "is negative: %s", a.HookTimeout)
 	case a.MaxOutputTokens < 0:

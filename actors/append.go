@@ -29,6 +29,7 @@ func (a *shell) enter(events []chat.Event, class persistence.Class) {
 		a.tail = append(a.tail, entry{event: e, blobs: blobs, size: size, class: c, atMS: at})
 		a.bytes += size
 	}
+	a.used = at
 }
 
 // flush starts an append of the whole tail unless one is under way. A tail of
@@ -39,7 +40,7 @@ func (a *shell) flush(now bool) {
 	}
 	a.flying, a.again = len(a.tail), false
 	a.batch.N++
-	a.sealedDue, a.sealedWake = a.due(), persistence.Wake(a.core.State.WakeAt())
+	a.sealedDue, a.sealedWake = a.due(), persistence.Wake(a.wakeAt())
 	a.append()
 }
 
@@ -102,7 +103,7 @@ func (a *shell) commit() {
 		a.bytes -= e.size
 	}
 	a.tail, a.flying = append([]entry(nil), a.tail[a.flying:]...), 0
-	a.storedDue = a.sealedDue
+	a.storedDue, a.storedWake = a.sealedDue, a.sealedWake
 	a.out.release(a.durable)
 	if a.live != nil { // its handler began after all of former turns was stored
 		a.live.durable(chunks, positions)
@@ -110,6 +111,7 @@ func (a *shell) commit() {
 	if a.wiped {
 		a.rebase()
 	}
+	a.dismantle()
 	if a.phase == resting && len(a.tail) == 0 {
 		a.depart()
 		return
@@ -165,7 +167,7 @@ func (a *shell) rebase() {
 // hold what is not stored.
 func (a *shell) base() []byte {
 	data, err := proto.Marshal(&journalv1.Record{
-		AtMs: nowMS(), Incarnation: a.batch.Incarnation, Batch: a.batch.N, Event: a.core.State.Base(),
+		AtMs: a.used, Incarnation: a.batch.Incarnation, Batch: a.batch.N, Event: a.core.State.Base(),
 	})
 	if err != nil {
 		panic(err) // it is made of what was stored

@@ -37,11 +37,13 @@ func (r *Ref) HasPendingInteraction(ctx context.Context) (pending bool, err erro
 // An Error of code NotFound says that the agent does not know the request, or no
 // longer. Else errors are as for Chat; the end of ctx ends the wait alone.
 func (r *Ref) Await(ctx context.Context, request string) (ChatResponse, error) {
-	if r.inside(ctx) {
-		return ChatResponse{}, ErrInsideTurn
+	over, err := r.wait(ctx)
+	if err != nil {
+		return ChatResponse{}, err
 	}
+	defer over()
 	end := make(chan ChatResponse, 1)
-	err := r.visit(ctx, func(a *shell) error {
+	err = r.visit(ctx, func(a *shell) error {
 		if !a.watchTurn(request, end) {
 			return &Error{Code: NotFound, Message: fmt.Sprintf("request %q is not known", request)}
 		}

@@ -43,6 +43,7 @@ func (a *shell) ask(m ask) {
 		return
 	}
 	a.touch()
+	a.used = nowMS()
 	a.activate()
 	if err := a.obey(m); err != nil {
 		m.reply(refusal(err))
@@ -84,11 +85,16 @@ func (a *shell) obey(m ask) error {
 }
 
 func (a *shell) query(m query) {
-	if err := a.accepts(); err != nil {
+	err := a.accepts()
+	if a.core.State.Family.Deleted {
+		err = refusal(chat.ErrDeleted)
+	}
+	if err != nil {
 		m.reply(err)
 		return
 	}
 	a.touch()
+	a.used = nowMS()
 	m.read(&a.core.State, a.out, a.version())
 	a.out.put(output{need: a.version(), send: m.reply})
 	a.settle()
@@ -133,7 +139,7 @@ func (a *shell) activate() {
 	}
 	a.activated = true
 	events, err := a.core.Step(chat.Activate{
-		Incarnation: a.batch.Incarnation, Class: a.addr.Class, Name: a.addr.Name, Node: a.rt.cfg.Node,
+		Incarnation: a.batch.Incarnation, Class: a.addr.Class, Name: a.addr.Name, Parent: a.addr.Parent, Node: a.rt.cfg.Node,
 		Now: nowMS(), Ids: newIDs(),
 	})
 	if err != nil {
@@ -148,7 +154,7 @@ func (a *shell) activate() {
 // again without an end.
 func (a *shell) step(cmd chat.Command) {
 	a.activate()
-	if err := a.decide(cmd, "", a.core.Step); err != nil && !errors.Is(err, chat.ErrTurnOver) {
+	if err := a.decide(cmd, "", a.core.Step); err != nil && !errors.Is(err, chat.ErrTurnOver) && !errors.Is(err, chat.ErrDeleted) {
 		a.log.Error("command refused", "command", cmd, "error", err)
 	}
 	a.settle()
@@ -260,4 +266,7 @@ func (a *shell) ended(m ended) {
 		delete(a.running, m.key)
 	}
 	a.step(m.outcome)
+	if a.eager {
+		a.leave()
+	}
 }

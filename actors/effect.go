@@ -30,7 +30,7 @@ func (a *shell) due() map[string]bool {
 // acted upon before its event is durable. What is no longer due is cancelled at
 // once: if the event that says so is lost, it was merely interrupted.
 func (a *shell) reconcile() {
-	if a.phase != up && a.phase != leaving {
+	if a.phase != up && a.phase != leaving && a.phase != erasing {
 		return
 	}
 	work, _ := a.core.State.Outstanding()
@@ -94,6 +94,10 @@ func (a *shell) prepare(e chat.Effect) func(context.Context) chat.Command {
 		return a.prepareClean(e)
 	case chat.Deliver:
 		return a.prepareHook(e)
+	case chat.DeleteSub:
+		return a.prepareDeleteSub(e)
+	case chat.Erase:
+		return a.prepareErase()
 	default:
 		panic(fmt.Sprintf("actors: unknown effect %T", e))
 	}
@@ -110,6 +114,10 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 		return chat.Prepared{Turn: e.Turn, Failed: true}
 	case chat.Clean:
 		return chat.Cleaned{Clean: e, Failed: true}
+	case chat.DeleteSub:
+		return chat.SubRemoved{}
+	case chat.Erase:
+		return chat.Erased{}
 	case chat.Deliver:
 		return chat.DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: valid(err.Error()), Now: nowMS()}
 	}
@@ -124,6 +132,9 @@ func (a *shell) keepTime() {
 		if at == 0 || w.Until < at {
 			at = w.Until
 		}
+	}
+	if expires := a.expiresAt(); expires != 0 && !a.looking && (at == 0 || expires < at) {
+		at = expires
 	}
 	if at == a.timerAt {
 		return
@@ -150,6 +161,9 @@ func (a *shell) timerFired(m timerFired) {
 		if w.Until <= now {
 			a.step(chat.TimerFired{Key: w.Key, Now: now})
 		}
+	}
+	if at := a.expiresAt(); at != 0 && at <= now {
+		a.expire()
 	}
 	a.settle()
 }

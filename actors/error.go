@@ -36,6 +36,7 @@ const (
 type Error struct {
 	Code    Code
 	Message string
+	Status  int   // HTTP status of a Deny; 0: the code's own
 	err     error // for logs
 }
 
@@ -47,8 +48,8 @@ func (e *Error) Unwrap() error { return e.err }
 var ErrTurnOver = errors.New("actors: the turn is over")
 
 // ErrInsideTurn refuses a wait for a turn of an agent from inside a turn of that
-// agent, which could never end.
-var ErrInsideTurn = errors.New("actors: a turn cannot wait for another turn of its own agent")
+// agent, or of one that it waits for itself: it could never end.
+var ErrInsideTurn = errors.New("actors: a turn cannot wait for another turn of its own agent, or of one that waits for it")
 
 // ErrInterrupted is returned to those who wait for an answer in this process
 // when the agent's incarnation has ended, by a fault or because the node stops. The

@@ -143,6 +143,8 @@ func (a *shell) told(events []chat.Event) {
 		case *journalv1.Event_TurnEnded:
 			delete(a.makers, e.TurnEnded.GetTurn())
 			over = true
+		case *journalv1.Event_SubAgentRemoved:
+			a.removed()
 		case *journalv1.Event_RecoveryDetected:
 			a.log.Info("a turn was cut off", "turn", e.RecoveryDetected.GetTurn(), "crashes", e.RecoveryDetected.GetCrashes())
 		case *journalv1.Event_RecoveryDecided:

@@ -15,6 +15,7 @@ const rebaseAfter = 1000
 
 // touch puts off the passivation.
 func (a *shell) touch() {
+	a.eager = false
 	if a.phase == leaving { // its last call is still under way, and will find it up
 		a.phase = up
 		a.slot.stay()
@@ -30,7 +31,7 @@ func (a *shell) touch() {
 // turn, no hook, no append, nobody who waits in this process. Waits for a time
 // are kept by the store.
 func (a *shell) quiet() bool {
-	return a.core.State.Idle() && len(a.tail) == 0 && len(a.running) == 0 && len(a.watch) == 0 && len(a.vigils) == 0
+	return a.core.State.Idle() && len(a.tail) == 0 && len(a.running) == 0 && len(a.watch) == 0 && len(a.vigils) == 0 && !a.looking
 }
 
 // leave begins a passivation. From here on the slot queues what comes; what was
@@ -59,6 +60,12 @@ func (a *shell) lastCall(m lastCall) {
 	a.rest()
 }
 
+// letGo has the agent leave as soon as it is idle, unless somebody uses it before.
+func (a *shell) letGo() {
+	a.eager = true
+	a.leave()
+}
+
 // rest stores the goodbye and then stops: at a passivation, and when the node
 // stops. What still runs is cut off, but by intent; it goes on at the next start.
 func (a *shell) rest() {
@@ -71,6 +78,9 @@ func (a *shell) rest() {
 			a.takeChunks(l)
 			a.endStream(l)
 		})
+	}
+	if a.stale() {
+		a.activate()
 	}
 	if a.activated {
 		if events, err := a.core.Step(chat.Rest{}); err == nil {
@@ -141,6 +151,13 @@ func (a *shell) end(refusal error) {
 		v.done <- refusal
 	}
 	a.vigils = nil
+	for _, reply := range a.deletions {
+		reply(refusal)
+	}
+	for _, m := range a.removals {
+		m.reply(refusal)
+	}
+	a.deletions, a.removals = nil, nil
 	for _, w := range a.waiting {
 		refuse(w, refusal)
 	}
@@ -172,5 +189,5 @@ func (a *shell) stopped() {
 
 // mayHaveWork reports whether the agent may have work though nobody calls.
 func (a *shell) mayHaveWork() bool {
-	return a.fault || a.core == nil || a.core.State.WakeAt() != 0
+	return a.fault || a.core == nil || a.wakeAt() != 0
 }

@@ -34,6 +34,7 @@ type history struct {
 	wiped   bool     // a clear came after that: what it wiped is still stored
 	shed    bool     // so did a removal of messages
 	bad     []string // ids of stored messages that cannot be read
+	used    int64    // time of the last record, in milliseconds; 0: there is none
 }
 
 // replay builds the core that the journal adds up to, with the snapshot's help.
@@ -44,8 +45,8 @@ func replay(ctx context.Context, store persistence.Store, stream string, policy 
 		return h, unreadable(stream, err)
 	}
 	h.core = chat.New(policy)
-	at := restore(ctx, store, stream, h.info, h.core)
-	if at == 0 {
+	at, when := restore(ctx, store, stream, h.info, h.core)
+	if h.used = when; at == 0 {
 		h.core = chat.New(policy)
 	}
 	h.covered = max(at, h.info.Base)
@@ -53,13 +54,13 @@ func replay(ctx context.Context, store persistence.Store, stream string, policy 
 		if err != nil {
 			return h, unreadable(stream, err)
 		}
-		e, err := apply(h.core, r)
+		rec, err := apply(h.core, r)
 		if err != nil {
 			return h, quarantined(fmt.Errorf("stream %q: record %d: %w", stream, r.Seq, err))
 		}
-		h.wiped = h.wiped || e.GetCleared() != nil
-		h.shed = h.shed || e.GetMessagesRemoved() != nil
-		at = r.Seq
+		h.wiped = h.wiped || rec.GetEvent().GetCleared() != nil
+		h.shed = h.shed || rec.GetEvent().GetMessagesRemoved() != nil
+		at, h.used = r.Seq, rec.GetAtMs()
 	}
 	h.info.Head = max(at, h.info.Head)
 	h.core.State.Version = h.info.Head
@@ -68,21 +69,23 @@ func replay(ctx context.Context, store persistence.Store, stream string, policy 
 }
 
 // restore applies the snapshot, if it is there, readable and not ahead of what
-// the journal holds. It returns the number of the last record that it covers.
-func restore(ctx context.Context, store persistence.Store, stream string, info persistence.Info, core *chat.Core) uint64 {
+// the journal holds. It returns the number of the last record that it covers, and
+// when it was made.
+func restore(ctx context.Context, store persistence.Store, stream string, info persistence.Info, core *chat.Core) (covers uint64, atMS int64) {
 	snap, ok, err := store.LoadSnapshot(ctx, stream)
 	if err != nil || !ok || snap.Seq > info.Head || snap.Seq < info.Base || info.Deleted {
-		return 0
+		return 0, 0
 	}
-	if _, err := apply(core, persistence.Record{Seq: snap.Seq, Data: snap.Data}); err != nil {
-		return 0
+	rec, err := apply(core, persistence.Record{Seq: snap.Seq, Data: snap.Data})
+	if err != nil {
+		return 0, 0
 	}
-	return snap.Seq
+	return snap.Seq, rec.GetAtMs()
 }
 
-func apply(core *chat.Core, r persistence.Record) (e chat.Event, err error) {
-	var rec journalv1.Record
-	if err := proto.Unmarshal(r.Data, &rec); err != nil {
+func apply(core *chat.Core, r persistence.Record) (rec *journalv1.Record, err error) {
+	rec = &journalv1.Record{}
+	if err := proto.Unmarshal(r.Data, rec); err != nil {
 		return nil, err
 	}
 	if !chat.Known(rec.GetEvent()) {
@@ -92,7 +95,7 @@ func apply(core *chat.Core, r persistence.Record) (e chat.Event, err error) {
 		core.State.Version = r.Seq - 1
 		core.State.Apply(rec.GetEvent())
 	})
-	return rec.GetEvent(), err
+	return rec, err
 }
 
 func quarantined(err error) error {
@@ -118,15 +121,22 @@ func (a *shell) loaded(m loaded) {
 	for _, id := range m.bad {
 		a.log.Warn("a stored message cannot be read; it is left out, and stays in the journal", "message", id)
 	}
+	a.used, a.storedWake = m.used, m.info.Wake
 	a.out.release(a.durable)
 	if a.core.State.WakeAt() != 0 || a.core.State.Turns.Running() != nil {
 		a.activate()
 	}
 	a.out.put(output{need: a.version(), item: a.core.State.Loaded()})
-	a.settle()
-	a.touch()
 	waiting := a.waiting
 	a.waiting = nil
+	if a.core.State.Family.Deleted { // an incarnation was cut off while it went
+		a.phase = erasing
+		a.slot.later(waiting)
+		a.settle()
+		return
+	}
+	a.settle()
+	a.touch()
 	for _, w := range waiting {
 		a.route(w)
 	}
@@ -159,6 +169,9 @@ func refuse(m any, err error) {
 	case query:
 		m.reply(refusal(err))
 	case visit:
+	case deletion:
+		m.reply(refusal(err))
+	case awaitRemoval:
 		m.reply(refusal(err))
 	case openStream:
 		m.reply(nil, ErrTurnOver)
@@ -176,6 +189,10 @@ func refusal(err error) error {
 		return &Error{Code: Conflict, Message: conflict.Error()}
 	case errors.As(err, &busy):
 		return &Error{Code: Busy, Message: busy.Error()}
+	case errors.Is(err, chat.ErrDeleted):
+		return &Error{Code: Unavailable, Message: "the agent is being deleted; please try again", err: ErrInterrupted}
+	case errors.Is(err, chat.ErrTooMany):
+		return &Error{Code: BadRequest, Message: err.Error()}
 	case errors.As(err, &e):
 		return e
 	}

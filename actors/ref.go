@@ -34,14 +34,16 @@ func (r *Ref) Address() feed.Address { return r.addr }
 // ErrInterrupted if the agent was lost, or its node stopped, while Chat waited (the
 // journal knows more).
 //
-// A handler or model must not Chat with its own agent: it would wait for a turn
-// that waits for its own. With a context that comes from the one it was given,
-// this is refused with ErrInsideTurn; with any other it is a deadlock until that
-// context ends.
+// A handler or model must not Chat with its own agent, or with one whose turn
+// waits for its own: it would wait for ever. With a context that comes from the one
+// it was given, this is refused with ErrInsideTurn; with any other it is a deadlock
+// until that context ends.
 func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
-	if r.inside(ctx) {
-		return ChatResponse{}, ErrInsideTurn
+	over, err := r.wait(ctx)
+	if err != nil {
+		return ChatResponse{}, err
 	}
+	defer over()
 	request, fingerprint := r.newRequest()
 	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
 	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
@@ -167,6 +169,9 @@ func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64
 }
 
 func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {
+	if ctx.Err() != nil { // what a handler says after its turn is not for whoever comes next
+		return context.Cause(ctx)
+	}
 	done := make(chan error, 1)
 	r.rt.send(r.addr, message(func(err error) {
 		select {

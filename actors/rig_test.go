@@ -45,6 +45,7 @@ type faults struct {
 	decide func(persistence.Append) memory.Fault
 	down   error
 	mute   error // of reads alone
+	reads  func() error
 	seen   []persistence.Append
 }
 
@@ -102,6 +103,9 @@ func (f *faults) outageOfReads(err error) {
 func (f *faults) onRead(string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.reads != nil {
+		return f.reads()
+	}
 	return f.mute
 }
 

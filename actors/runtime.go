@@ -31,6 +31,8 @@ type Rooms interface {
 	Gone(a feed.Address)
 	// Lost: the incarnation has ended by a fault; sockets must resume.
 	Lost(a feed.Address)
+	// Occupied reports whether the agent has sockets.
+	Occupied(a feed.Address) bool
 }
 
 // RuntimeConfig is what a Runtime needs.
@@ -56,6 +58,7 @@ type Runtime struct {
 	root    *actor.RootContext
 	grid    *grid
 	waker   *waker
+	waits   waits
 
 	ctx     context.Context // ends when Stop has drained the agents
 	cancel  context.CancelCauseFunc
@@ -131,10 +134,28 @@ func (rt *Runtime) Class(name string) (*Agent, bool) {
 // Agent returns the agent of that class and name, which need not exist yet. The
 // class must be one that the runtime was given.
 func (rt *Runtime) Agent(class *Agent, name string) *Ref {
+	rt.mustKnow(class)
+	return &Ref{rt: rt, addr: feed.Address{Class: class.Name, Name: name}}
+}
+
+// Ref returns the agent of an address, root or sub-agent. If its class is not
+// known here, what is asked of it is refused.
+func (rt *Runtime) Ref(a feed.Address) *Ref { return &Ref{rt: rt, addr: a} }
+
+func (rt *Runtime) mustKnow(class *Agent) {
 	if rt.classes[class.Name] != class {
 		panic(fmt.Sprintf("actors: agent %q is not registered", class.Name))
 	}
-	return &Ref{rt: rt, addr: feed.Address{Class: class.Name, Name: name}}
+}
+
+// letGo has the agent leave memory, if it is there, as soon as it is idle.
+func (rt *Runtime) letGo(a feed.Address) {
+	rt.mu.Lock()
+	s := rt.slots[a]
+	rt.mu.Unlock()
+	if s != nil {
+		s.letGo()
+	}
 }
 
 // maxName bounds an agent's name, in bytes.
@@ -155,16 +176,8 @@ func (rt *Runtime) send(a feed.Address, m any) {
 }
 
 func (rt *Runtime) slot(a feed.Address) (*slot, error) {
-	class, ok := rt.classes[a.Class]
-	switch {
-	case !ok:
-		return nil, &Error{Code: UnknownAgent, Message: fmt.Sprintf("agent class %q is not known here", a.Class)}
-	case a.Name == "" || len(a.Name) > maxName:
-		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name has %d bytes; 1 to %d are allowed", len(a.Name), maxName)}
-	case a.Parent == "" && strings.Contains(a.Name, "/"):
-		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q has a slash: write %%2F, as clients do", a.Name)}
-	case !utf8.ValidString(a.Name) || strings.ContainsRune(a.Name, 0):
-		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q is not UTF-8, or has a NUL", a.Name)}
+	if err := rt.checkAddress(a); err != nil {
+		return nil, err
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -173,10 +186,31 @@ func (rt *Runtime) slot(a feed.Address) (*slot, error) {
 	}
 	s := rt.slots[a]
 	if s == nil {
-		s = &slot{rt: rt, addr: a, class: class, stream: a.Path()}
+		s = &slot{rt: rt, addr: a, class: rt.classes[a.Class], stream: a.Path()}
 		rt.slots[a] = s
 	}
 	return s, nil
+}
+
+// checkAddress refuses what cannot be the address of an agent of this node.
+func (rt *Runtime) checkAddress(a feed.Address) error {
+	switch path := a.Path(); {
+	case rt.classes[a.Class] == nil:
+		return errUnknown(a.Class)
+	case a.Name == "" || len(a.Name) > maxName:
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("agent name has %d bytes; 1 to %d are allowed", len(a.Name), maxName)}
+	case a.Parent == "" && strings.Contains(a.Name, "/"):
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q has a slash: write %%2F, as clients do", a.Name)}
+	case !utf8.ValidString(a.Name) || strings.ContainsRune(a.Name, 0):
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("agent name %q is not UTF-8, or has a NUL", a.Name)}
+	case len(path) > persistence.MaxStreamName:
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("path of the sub-agent has %d bytes; the limit is %d", len(path), persistence.MaxStreamName)}
+	}
+	return checkDepth(a)
+}
+
+func errUnknown(class string) error {
+	return &Error{Code: UnknownAgent, Message: fmt.Sprintf("agent class %q is not known here", class)}
 }
 
 // passivated forgets the slot of an agent that has left memory, if nobody uses
@@ -260,4 +294,5 @@ type nobody struct{}
 func (nobody) Room(feed.Address) feed.Sink { return nobody{} }
 func (nobody) Gone(feed.Address)           {}
 func (nobody) Lost(feed.Address)           {}
+func (nobody) Occupied(feed.Address) bool  { return false }
 func (nobody) Put(feed.Item)               {}

@@ -26,6 +26,17 @@ func (a *Agent) sanitize(m uimessage.Message) (uimessage.Message, error) {
 	return out, nil
 }
 
+func (a *Agent) sanitizeAll(messages []uimessage.Message) ([]uimessage.Message, error) {
+	out := make([]uimessage.Message, len(messages))
+	for i, m := range messages {
+		var err error
+		if out[i], err = a.sanitize(m); err != nil {
+			return nil, fmt.Errorf("actors: messages[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
 // sanitized is a command whose messages have been through the author's hook, on
 // the caller's goroutine.
 func (r *Ref) sanitized(cmd chat.Command) (chat.Command, error) {
@@ -33,16 +44,7 @@ func (r *Ref) sanitized(cmd chat.Command) (chat.Command, error) {
 	if class == nil || class.SanitizeMessage == nil {
 		return cmd, nil
 	}
-	all := func(messages []uimessage.Message) ([]uimessage.Message, error) {
-		out := make([]uimessage.Message, len(messages))
-		for i, m := range messages {
-			var err error
-			if out[i], err = class.sanitize(m); err != nil {
-				return nil, fmt.Errorf("actors: messages[%d]: %w", i, err)
-			}
-		}
-		return out, nil
-	}
+	all := class.sanitizeAll
 	var err error
 	if c, ok := cmd.(chat.Submit); ok {
 		c.Messages, err = all(c.Messages)

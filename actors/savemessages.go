@@ -31,11 +31,13 @@ import (
 // agent was lost, or its node stopped, meanwhile (the turn goes on at the next start),
 // ErrInsideTurn as for Chat.
 func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (ChatResponse, error) {
-	if r.inside(ctx) {
-		return ChatResponse{}, ErrInsideTurn
+	over, err := r.wait(ctx)
+	if err != nil {
+		return ChatResponse{}, err
 	}
+	defer over()
 	request, fingerprint := r.newRequest()
-	messages, err := checked(messages, request)
+	messages, err = checked(messages, request)
 	if err != nil {
 		return ChatResponse{}, err
 	}
@@ -57,10 +59,12 @@ func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (C
 // produce lives in this process: if that ends before the slot comes, the turn ends as
 // skipped. A ctx that is over already has produce not run at all.
 func (r *Ref) SaveMessagesFunc(ctx context.Context, produce func(ctx context.Context, current []uimessage.Message) ([]uimessage.Message, error)) (ChatResponse, error) {
-	switch {
-	case r.inside(ctx):
-		return ChatResponse{}, ErrInsideTurn
-	case ctx.Err() != nil:
+	over, err := r.wait(ctx)
+	if err != nil {
+		return ChatResponse{}, err
+	}
+	defer over()
+	if ctx.Err() != nil {
 		return ChatResponse{Status: StatusAborted}, nil
 	}
 	request, fingerprint := r.newRequest()
@@ -112,9 +116,12 @@ func (f failure) get() error {
 // client's request. If there is no answer the response is skipped, without a RequestID.
 // Else it is as SaveMessages is, in all ways.
 func (r *Ref) ContinueLastTurn(ctx context.Context, body json.RawMessage) (ChatResponse, error) {
+	over, err := r.wait(ctx)
+	if err != nil {
+		return ChatResponse{}, err
+	}
+	defer over()
 	switch {
-	case r.inside(ctx):
-		return ChatResponse{}, ErrInsideTurn
 	case len(body) > 0 && !isObject(body):
 		return ChatResponse{}, &Error{Code: BadRequest, Message: "body is no JSON object"}
 	case ctx.Err() != nil:
@@ -217,9 +224,12 @@ func (a *shell) keepMaker(request string, f makeMessages) {
 
 // prepareMessages runs the function that makes a turn's messages.
 func (a *shell) prepareMessages(e chat.Prepare) func(context.Context) chat.Command {
-	f, stored, me, log := a.makers[e.Turn], slices.Clone(a.core.State.Transcript.Messages), a.addr, a.log
+	f, stored, me, log, class := a.makers[e.Turn], slices.Clone(a.core.State.Transcript.Messages), a.addr, a.log, a.class
 	return func(ctx context.Context) chat.Command {
 		messages, err := f(inside(ctx, me), parseAll(stored))
+		if err == nil {
+			messages, err = class.sanitizeAll(messages)
+		}
 		if err != nil {
 			log.Warn("messages of a turn could not be made", "turn", e.Turn, "error", err)
 		}

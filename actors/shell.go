@@ -57,6 +57,7 @@ type shell struct {
 	sealedDue  map[string]bool  // effects due as of the append under way
 	sealedWake persistence.Wake // when the agent has work as of it
 	storedDue  map[string]bool  // effects due as of the last one that is stored
+	storedWake persistence.Wake // likewise
 
 	running map[string]*running
 	timer   *time.Timer // for the earliest wait
@@ -66,6 +67,12 @@ type shell struct {
 	askers  map[string]string                // by request: the socket that has asked for it
 	makers  map[uint64]makeMessages          // by turn that is to be prepared
 	vigils  map[*vigil]bool                  // who waits until nothing happens any more
+	used    int64                            // when somebody last used the agent, in milliseconds since the epoch
+	looking bool                             // a search for signs of life is under way
+	eager   bool                             // leaves as soon as it is idle
+
+	removals  []awaitRemoval
+	deletions []func(error) // who waits for the agent's end
 }
 
 // entry is an event on its way to the journal.
@@ -85,6 +92,7 @@ const (
 	loading phase = iota
 	up
 	leaving // has asked to go; goes at lastCall if nothing has come
+	erasing // it is stored that the agent is deleted for good; goes when nothing is left of it
 	resting // its goodbye is being stored
 	failed  // the journal cannot be read: refuses everything
 	gone    // is over; refuses what is still in the mailbox, up to farewell
@@ -116,6 +124,7 @@ type (
 	reserveMore struct{}
 	timerFired  struct{ at int64 }
 	idleFired   struct{}
+	goSoon      struct{}           // from the slot: leave when idle
 	lastCall    struct{ call int } // behind all that came before a leave
 	farewell    struct{}           // behind all that came before the end
 	drain       struct{}           // from the slot: say goodbye
@@ -158,6 +167,8 @@ func (a *shell) route(m any) {
 		a.receiveLoading(m)
 	case up, leaving:
 		a.receive(m)
+	case erasing:
+		a.receiveErasing(m)
 	case resting:
 		a.receiveResting(m)
 	case failed:
@@ -196,6 +207,13 @@ func (a *shell) receive(m any) {
 		a.query(m)
 	case visit:
 		a.visit(m)
+	case deletion:
+		a.touch()
+		a.delete(m)
+	case awaitRemoval:
+		a.awaitRemoval(m)
+	case used:
+		a.expired(m)
 	case openStream:
 		a.openStream(m)
 	case readAnswer:
@@ -212,6 +230,8 @@ func (a *shell) receive(m any) {
 		a.timerFired(m)
 	case idleFired:
 		a.leave()
+	case goSoon:
+		a.letGo()
 	case lastCall:
 		a.lastCall(m)
 	case drain:

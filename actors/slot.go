@@ -99,6 +99,30 @@ func (s *slot) stay() {
 	s.drainQueue()
 }
 
+// later has the next incarnation take messages, before those that are queued. The
+// slot queues from now on.
+func (s *slot) later(messages []any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.going = true
+	if s.closed {
+		for _, m := range messages {
+			refuse(m, errNodeStops)
+		}
+		return
+	}
+	s.queue = append(messages, s.queue...)
+}
+
+// letGo has an agent leave memory as soon as it is idle.
+func (s *slot) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pid != nil && !s.going {
+		s.deliver(goSoon{})
+	}
+}
+
 // drainQueue hands what has been queued to the actor, in order. mu is held.
 func (s *slot) drainQueue() {
 	for _, m := range s.queue {

@@ -12,11 +12,13 @@ import "context"
 // The Self of OnChatResponse does not wait for that hook, nor for those behind it.
 // Inside a turn it is refused with ErrInsideTurn.
 func (r *Ref) WaitUntilStable(ctx context.Context) error {
-	if r.inside(ctx) {
-		return ErrInsideTurn
+	over, err := r.wait(ctx)
+	if err != nil {
+		return err
 	}
+	defer over()
 	v := &vigil{inHook: r.delivery != nil, done: make(chan error, 2)}
-	err := r.visit(ctx, func(a *shell) error {
+	err = r.visit(ctx, func(a *shell) error {
 		a.vigils[v] = true
 		return nil
 	})

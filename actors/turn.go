@@ -118,10 +118,13 @@ func inside(ctx context.Context, a feed.Address) context.Context {
 
 type insideKey struct{}
 
-// inside reports whether a call with ctx comes from a turn of the agent.
-func (r *Ref) inside(ctx context.Context) bool {
-	at, ok := ctx.Value(insideKey{}).(feed.Address)
-	return r.inTurn || ok && at == r.addr
+// wait begins a wait for a turn of the agent; over ends it. ErrInsideTurn: it would
+// never end.
+func (r *Ref) wait(ctx context.Context) (over func(), err error) {
+	if r.inTurn {
+		return nil, ErrInsideTurn
+	}
+	return r.rt.waits.begin(ctx, r.addr)
 }
 
 func parseAll(stored []chat.Message) []uimessage.Message {

@@ -92,4 +92,8 @@ func (r *room) sendInTurn(ctx context.Context, s *seat, frame []byte) error {
 }
 
 // closing ends all sockets.
-func (r *room) closing(it feed.Closing) { r.dismissAll(parting(it.Code, it.Reason)) }
+func (r *room) closing(it feed.Closing) {
+	bye := parting(it.Code, it.Reason)
+	bye.cut = true
+	r.dismissAll(bye)
+}

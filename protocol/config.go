@@ -71,12 +71,14 @@ type Config struct {
 	Paths func(r *http.Request) (a feed.Address, rest string, ok bool)
 
 	// BeforeConnect and BeforeRequest decide on an upgrade and on a plain
-	// request, see Gate. Default: all pass.
+	// request, see Gate. Default: all pass. Sub-agents have gates of their own behind
+	// them: see Host.Enter.
 	BeforeConnect Gate
 	BeforeRequest Gate
 }
 
-// A Gate is asked about a request to an agent before anything is done. It
+// A Gate is asked about a request to an agent, or to a sub-agent somewhere below
+// it, before anything is done; a is the root of them. It
 // returns the request to go on with, r itself or one derived from it, or an
 // error: the status, header and text of an *Error are the response, any other
 // error is told as "internal error". If the path of the request has changed, it

@@ -105,6 +105,14 @@ func (h *Handler) Lost(a feed.Address) {
 	}
 }
 
+// Occupied reports whether an agent has sockets.
+func (h *Handler) Occupied(a feed.Address) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rooms[a]
+	return r != nil && (r.refs > 1 || r.refs == 1 && !r.held)
+}
+
 func (h *Handler) unhold(a feed.Address) {
 	if r := h.rooms[a]; r != nil && r.held {
 		r.held = false

@@ -36,6 +36,8 @@ type scriptedHost struct {
 	plain    bool // the agents do not chat
 
 	author
+	enter   func(r *http.Request, parent, child feed.Address) error
+	entered []string // paths of the sub-agents that gates were asked about
 }
 
 type (
@@ -48,7 +50,8 @@ type (
 )
 
 func (s *scriptedHost) Class(segment string) (string, bool) {
-	return "ChatAgent", segment == "chat-agent"
+	class, ok := map[string]string{"chat-agent": "ChatAgent", "helper-agent": "HelperAgent"}[segment]
+	return class, ok
 }
 
 func (s *scriptedHost) put(a feed.Address, items ...feed.Item) {
@@ -109,8 +112,14 @@ func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string,
 
 func (s *scriptedHost) Chats(string) bool { return !s.plain }
 
-func (s *scriptedHost) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
-	return nil
+func (s *scriptedHost) Enter(_ context.Context, r *http.Request, parent, child feed.Address) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entered = append(s.entered, child.Path())
+	if s.enter == nil {
+		return nil
+	}
+	return s.enter(r, parent, child)
 }
 
 func (s *scriptedHost) Message(context.Context, feed.Address, string) ([]byte, error) {

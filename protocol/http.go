@@ -47,6 +47,10 @@ func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target)
 		h.refuse(w, r, err)
 		return
 	}
+	if err := h.enterAll(r, t); err != nil {
+		h.reject(w, r, err)
+		return
+	}
 	h.open(w, r, t.address)
 }
 
@@ -63,6 +67,9 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	if err == nil {
 		r, t, err = h.pass(h.cfg.BeforeRequest, r, t)
+	}
+	if err == nil {
+		err = h.enterAll(r, t)
 	}
 	switch {
 	case err != nil:
@@ -93,7 +100,7 @@ func (h *Handler) serveTranscript(w http.ResponseWriter, r *http.Request, a feed
 // pass asks a gate, and finds the agent anew if it has rewritten the path.
 func (h *Handler) pass(gate Gate, r *http.Request, t target) (*http.Request, target, error) {
 	path := r.URL.EscapedPath() // now: a gate may write into r itself
-	out, err := h.ask(gate, r, t.address)
+	out, err := h.ask(gate, r, t.root)
 	if err != nil || out.URL.EscapedPath() == path {
 		return out, t, err
 	}

@@ -262,6 +262,14 @@ func (r *room) take(s *seat, dst []out) (_ []out, bye *farewell) {
 	return dst, bye
 }
 
+// cutOff reports whether what the socket of s has sent is not to be worked on any
+// more: it was for an agent that is gone, and not for one that takes its name.
+func (r *room) cutOff(s *seat) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.bye != nil && s.bye.cut
+}
+
 var restarted = farewell{code: websocket.StatusServiceRestart, reason: "agent restarted, reconnect"}
 
 // dismiss ends s. It takes part no longer; what is due to it before b.at is

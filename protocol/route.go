@@ -10,7 +10,16 @@ import (
 // target is the agent that a path names, and the path behind it.
 type target struct {
 	address feed.Address
-	rest    []string // segments; for a socket they mean nothing (a /sub/ below comes here)
+	root    feed.Address   // where the way to it begins: address itself, unless hops lead on
+	hops    []feed.Address // each a sub-agent of the one before; the last is address
+	rest    []string       // segments; for a socket they mean nothing
+	err     error          // the path behind the root leads nowhere
+}
+
+func (h *Handler) target(root feed.Address, rest []string) (t target) {
+	t, err := h.descend(target{address: root, root: root, rest: rest})
+	t.err = err
+	return t
 }
 
 // transcript: only the last segment tells. The hooks append it to whatever path
@@ -26,12 +35,13 @@ func (t target) path() string { return "/" + strings.Join(t.rest, "/") }
 const maxName = 512
 
 // route finds the agent of a request's path (protocol §1.1, §2):
-// /{prefix}/{kebab class}/{name}[/…]. The name is the segment as it stands,
-// percent-encoded. found is false if the path is none of ours.
+// /{prefix}/{kebab class}/{name}[/sub/{kebab class}/{name}…][/…]. The name of the root
+// is the segment as it stands, percent-encoded; those of sub-agents are decoded.
+// found is false if the path is none of ours.
 func (h *Handler) route(r *http.Request) (t target, found bool, err error) {
 	if h.cfg.Paths != nil {
 		if a, rest, ok := h.cfg.Paths(r); ok {
-			return target{a, segments(rest)}, true, nil
+			return h.target(a, segments(rest)), true, nil
 		}
 	}
 	path := segments(r.URL.EscapedPath())
@@ -52,7 +62,7 @@ func (h *Handler) route(r *http.Request) (t target, found bool, err error) {
 	if len(name) > maxName {
 		return target{}, true, invalid("Invalid request: the agent's name has more than 512 bytes")
 	}
-	return target{feed.Address{Class: class, Name: name}, path[n+2:]}, true, nil
+	return h.target(feed.Address{Class: class, Name: name}, path[n+2:]), true, nil
 }
 
 // segments splits a path; empty segments do not count.

@@ -51,6 +51,7 @@ type farewell struct {
 	reason string
 	at     uint64 // what stands in the log before this position is still sent
 	log    bool   // the client is to blame: worth a line
+	cut    bool   // what the client has sent is not worked on any more
 }
 
 func newSeat(id, pk string) *seat {

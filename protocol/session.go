@@ -65,10 +65,7 @@ const maxMissed = 2
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	s := newSession(h, a, r.URL.Query().Get("_pk"))
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
-	conn, err := websocket.Accept(cw, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
-		CompressionMode:    websocket.CompressionDisabled,
-	})
+	conn, err := accept(cw, r)
 	if err != nil {
 		h.log.Debug("upgrade failed", "agent", a, "error", err)
 		s.cancel()
@@ -98,6 +95,13 @@ func newSession(h *Handler, a feed.Address, pk string) *session {
 	s.log = h.log.With("agent", a, "socket", s.seat.id)
 	s.ctx, s.cancel = context.WithCancel(h.ctx)
 	return s
+}
+
+func accept(w *corkWriter, r *http.Request) (*websocket.Conn, error) {
+	return websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
+		CompressionMode:    websocket.CompressionDisabled,
+	})
 }
 
 // end is called by whichever goroutine notices first that the socket is gone.
@@ -140,9 +144,10 @@ func (s *session) read() {
 	}
 }
 
-// admitted does what a frame asks for, unless the agent has refused its socket.
+// admitted does what a frame asks for, unless the agent has refused its socket,
+// or has gone since.
 func (s *session) admitted(do func()) {
-	if s.peer != nil {
+	if s.peer != nil && !s.room.cutOff(s.seat) {
 		do()
 	}
 }

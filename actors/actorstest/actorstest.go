@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -45,12 +46,13 @@ type Harness struct {
 	t   testing.TB
 	cfg Config
 
-	mu      sync.Mutex
-	process *process
-	dead    []*process
-	items   map[feed.Address][]feed.Item
-	lost    map[feed.Address]int
-	changed chan struct{} // closed and replaced when items or lost changes
+	mu       sync.Mutex
+	process  *process
+	dead     []*process
+	items    map[feed.Address][]feed.Item
+	lost     map[feed.Address]int
+	occupied map[feed.Address]bool
+	changed  chan struct{} // closed and replaced when items or lost changes
 }
 
 // New starts the agents. What they still do at the end of the test is cut off.
@@ -67,7 +69,7 @@ func Open(t testing.TB, cfg Config) *Harness {
 	}
 	h := &Harness{
 		Disk: new(memory.Disk), t: t, cfg: cfg,
-		items: make(map[feed.Address][]feed.Item), lost: make(map[feed.Address]int), changed: make(chan struct{}),
+		items: make(map[feed.Address][]feed.Item), lost: make(map[feed.Address]int), occupied: make(map[feed.Address]bool), changed: make(chan struct{}),
 	}
 	h.start()
 	t.Cleanup(h.close)
@@ -118,6 +120,19 @@ func (h *Harness) Lost(a feed.Address) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lost[a]
+}
+
+// Occupy says whether an agent has open sockets from now on. There are none at first.
+func (h *Harness) Occupy(a feed.Address, open bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.occupied[a] = open
+}
+
+// Enter asks parent's gate whether r may reach its sub-agent child, as a node does
+// before it lets a socket or a plain request in: see actors.Agent.BeforeSubAgent.
+func (h *Harness) Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error {
+	return h.running().runtime.Enter(ctx, r, parent, child)
 }
 
 // Await returns the agent's first item that match accepts, waiting for it if

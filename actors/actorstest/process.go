@@ -48,6 +48,13 @@ func (p *process) Lost(a feed.Address) {
 	p.note(func() { p.h.lost[a]++ })
 }
 
+// Occupied implements actors.Rooms.
+func (p *process) Occupied(a feed.Address) bool {
+	p.h.mu.Lock()
+	defer p.h.mu.Unlock()
+	return p.h.occupied[a]
+}
+
 // note changes the harness's notes, unless p is dead.
 func (p *process) note(change func()) {
 	p.h.mu.Lock()

@@ -32,22 +32,13 @@ func (h *host) Class(segment string) (string, bool) {
 	return class, ok
 }
 
-// agent returns the handle of an address whose class came from Class.
-func (h *host) agent(a feed.Address) (*actors.Ref, error) {
-	class, ok := h.runtime.Class(a.Class)
-	if !ok {
-		return nil, &protocol.Error{Code: protocol.NotFound, Message: "no such agent class"}
-	}
-	return h.runtime.Agent(class, a.Name), nil
-}
-
 func (h *host) Chats(class string) bool {
 	a, ok := h.runtime.Class(class)
 	return ok && a.Chats()
 }
 
-func (h *host) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
-	return &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
+func (h *host) Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error {
+	return wire(h.runtime.Enter(ctx, r, parent, child))
 }
 
 func (h *host) Message(ctx context.Context, a feed.Address, id string) (out []byte, err error) {
@@ -112,11 +103,7 @@ func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messa
 }
 
 func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
-	r, err := h.agent(a)
-	if err != nil {
-		return err
-	}
-	return wire(do(r))
+	return wire(do(h.runtime.Ref(a)))
 }
 
 // codes are the sockets' words for the agents' refusals.
@@ -139,5 +126,5 @@ func wire(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &protocol.Error{Code: codes[e.Code], Message: e.Message}
+	return &protocol.Error{Code: codes[e.Code], Message: e.Message, Status: e.Status}
 }

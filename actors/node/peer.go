@@ -14,11 +14,7 @@ import (
 type peer struct{ *actors.Peer }
 
 func (h *host) Connect(ctx context.Context, a feed.Address, s feed.Socket, r *http.Request) (protocol.Peer, error) {
-	ref, err := h.agent(a)
-	if err != nil {
-		return nil, err
-	}
-	p, err := ref.Connect(ctx, s, r)
+	p, err := h.runtime.Ref(a).Connect(ctx, s, r)
 	if err != nil {
 		return nil, wire(err)
 	}
@@ -35,6 +31,5 @@ func (p peer) Call(ctx context.Context, method string, args []json.RawMessage, s
 }
 
 func (h *host) Serve(w http.ResponseWriter, r *http.Request, a feed.Address, rest string) bool {
-	ref, err := h.agent(a)
-	return err == nil && ref.Serve(w, r, rest)
+	return h.runtime.Ref(a).Serve(w, r, rest)
 }

@@ -31,6 +31,9 @@ func (a Address) Child(class, name string) Address {
 	return Address{Class: class, Name: name, Parent: a.Path()}
 }
 
+// Below is what the paths of all agents below the one of that path begin with.
+func Below(path string) string { return path + sub }
+
 // Up returns the address of the parent; false for a root.
 func (a Address) Up() (Address, bool) {
 	if a.Parent == "" {

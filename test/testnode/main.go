@@ -88,7 +88,7 @@ func agents() []*actors.Agent {
 	return []*actors.Agent{
 		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}, Callable: []actors.Method{
 			actors.NewMethod("triggerServerTurn", "Begins a turn.", triggerServerTurn, "text"),
-		}},
+		}, BeforeSubAgent: helperGate},
 		{Name: "RecoverAgent", OnChatMessage: script},
 		overlapping("LatestAgent", actors.Concurrency{Strategy: actors.ConcurrencyLatest}),
 		overlapping("DropAgent", actors.Concurrency{Strategy: actors.ConcurrencyDrop}),
@@ -106,6 +106,19 @@ func agents() []*actors.Agent {
 // overlapping is a ChatAgent that treats overlapping messages in its way.
 func overlapping(name string, c actors.Concurrency) *actors.Agent {
 	return &actors.Agent{Name: name, OnChatMessage: script, Recovery: actors.Recovery{Off: true}, MessageConcurrency: c}
+}
+
+// helperGate lets HelperAgents in. StateAgent refuses two names.
+func helperGate(_ context.Context, self *actors.Self, _ *http.Request, child actors.ChildAddress) error {
+	switch {
+	case child.Class != "HelperAgent":
+		return actors.Deny(http.StatusNotFound, "Not Found")
+	case self.Address().Class == "StateAgent" && child.Name == "forbidden":
+		return actors.Deny(http.StatusForbidden, "no")
+	case self.Address().Class == "StateAgent" && child.Name == "boom":
+		return actors.Deny(http.StatusInternalServerError, "oops")
+	}
+	return nil
 }
 
 // custom maps /custom/… to the agent that a session would have chosen.

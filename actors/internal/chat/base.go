@@ -11,7 +11,9 @@ const baseVersion = 1
 
 // CanRebase reports whether the state can be written as a base: nothing is
 // under way and everything that a later turn may need is in it.
-func (s *State) CanRebase() bool { return s.Ledger.Created && len(s.Turns.Queue) == 0 }
+func (s *State) CanRebase() bool {
+	return s.Ledger.Created && len(s.Turns.Queue) == 0 && !s.Family.Deleted
+}
 
 // Base returns the event that may replace all records up to Version.
 func (s *State) Base() Event {
@@ -26,6 +28,7 @@ func (s *State) Base() Event {
 			b.Messages = append(b.Messages, m.proto())
 		}
 	}
+	s.Family.base(b)
 	for _, m := range tr.Messages {
 		b.Messages = append(b.Messages, m.proto())
 		for _, content := range tr.Steps(m.ID) {
@@ -54,6 +57,7 @@ func (s *State) applyBase(b *pb.Base) {
 		Class: b.GetClass(), Name: b.GetName(), CreatedMS: b.GetCreatedMs(), Created: true, Incarnation: b.GetIncarnation(),
 		Rested: b.GetRested(), Generation: b.GetGeneration(),
 	}
+	s.Family = familyFrom(b)
 	s.Transcript.Body, s.Transcript.ClientTools = b.GetBodyJson(), b.GetClientToolsJson()
 	s.Desk.State = b.GetStateJson()
 	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})

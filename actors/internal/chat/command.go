@@ -22,6 +22,7 @@ type (
 	Activate struct {
 		Incarnation uint64
 		Class, Name string
+		Parent      string // path of the parent; "" for a root
 		Node        string
 		Now         int64
 		Ids         Ids
@@ -138,6 +139,31 @@ type (
 		Now     int64
 	}
 
+	// RegisterSub makes a sub-agent known. One that is registered stays as it is.
+	RegisterSub struct {
+		Class, Name string
+		Now         int64
+	}
+
+	// RemoveSub has a sub-agent deleted for good; one that is not registered is no error.
+	RemoveSub struct{ Class, Name string }
+
+	// SubRemoved is the outcome of DeleteSub. The zero value says that it did not end.
+	SubRemoved struct {
+		Class, Name string
+		CreatedMS   int64
+	}
+
+	// Delete deletes the agent for good. One that does not exist stays so.
+	Delete struct {
+		Reason   string
+		IfUnused bool // only if nothing is under way and nobody is awaited
+	}
+
+	// Erased is the outcome of Erase: nothing is left of the agent. Otherwise it is
+	// not known what is.
+	Erased struct{ Gone bool }
+
 	// TimerFired: the time of a wait has come.
 	TimerFired struct {
 		Key string
@@ -174,4 +200,9 @@ func (StepErred) command()     {}
 func (HandlerEnded) command()  {}
 func (Delivered) command()     {}
 func (DeliveryErred) command() {}
+func (RegisterSub) command()   {}
+func (RemoveSub) command()     {}
+func (SubRemoved) command()    {}
+func (Delete) command()        {}
+func (Erased) command()        {}
 func (TimerFired) command()    {}

@@ -206,6 +206,8 @@ func describeItem(item feed.Item) string {
 		return describeEnd(it)
 	case feed.Cleared:
 		return "cleared"
+	case feed.Closing:
+		return fmt.Sprintf("sockets are closed, %d %s", it.Code, it.Reason)
 	case feed.Recovery:
 		return fmt.Sprintf("recovering %v %s", it.On, it.Request)
 	case feed.Loaded:

@@ -20,6 +20,7 @@
 //	recovery    what was cut off, and how often
 //	outbox      author hooks that must run at least once
 //	desk        the author's state
+//	family      sub-agents, the agent's own end
 //
 // A machine decides on a command (decide… methods), applies its events (apply…)
 // and reacts to events of others (react, in step.go). Later machines (answers,

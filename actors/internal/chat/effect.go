@@ -33,18 +33,29 @@ type (
 		ID      uint64
 		Attempt uint32
 	}
+	// DeleteSub deletes a sub-agent for good.
+	DeleteSub struct {
+		Class, Name string
+		CreatedMS   int64
+	}
+	// Erase takes what is stored of the agent off the store, and all below it.
+	Erase struct{}
 )
 
 func (CallModel) effect() {}
 func (Handle) effect()    {}
 func (Clean) effect()     {}
 func (Deliver) effect()   {}
+func (DeleteSub) effect() {}
+func (Erase) effect()     {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
 func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
 func (e Clean) Key() string     { return fmt.Sprintf("clean/%d", e.Turn) }
 func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }
+func (e DeleteSub) Key() string { return fmt.Sprintf("delete/%s/%s/%d", e.Class, e.Name, e.CreatedMS) }
+func (Erase) Key() string       { return "erase" }
 
 // A Wait is a time at which a TimerFired with its key is due. Until is in
 // milliseconds since the epoch; it was computed when the wait began and stored.
@@ -56,6 +67,9 @@ type Wait struct {
 // Outstanding names every effect whose outcome is not in the journal yet, and
 // every wait. It depends on s alone; the shell knows which it has started.
 func (s *State) Outstanding() (work []Effect, waits []Wait) {
+	if s.Family.Deleted {
+		return []Effect{Erase{}}, nil
+	}
 	if t := s.Turns.holder(); t != nil {
 		e, w := s.turnDue(t)
 		if e != nil {
@@ -77,7 +91,7 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 	} else if w.Key != "" {
 		waits = append(waits, w)
 	}
-	return work, waits
+	return append(work, s.Family.due()...), waits
 }
 
 // turnDue is the effect or the wait of the turn that has the slot.

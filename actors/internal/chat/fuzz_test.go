@@ -28,6 +28,9 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "save", "ask:1", "ask:2", "succeed", "succeed", "ask:5", "sleep", "ask", "reset", "ask", "ask", "die", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "ask", "ask", "continue", "succeed", "save", "interrupt", "write:6", "die", "save", "die", "ask:6", "shorten"))
 		f.Add(script(flags, "ask", "write:7", "persist:3", "cancel", "edit:9", "succeed", "persist:12", "shorten", "ask:5", "write:6", "succeed", "forge:7", "die"))
+		f.Add(script(flags, "sub", "sub:1", "ask", "drop", "die", "drop:1", "stop", "succeed:1", "sub", "shorten", "succeed:1", "drop:1"))
+		f.Add(script(flags, "ask", "write:6", "ask", "reset", "ask", "late", "sub", "delete", "ask", "die", "late", "erase", "ask", "late"))
+		f.Add(script(flags, "delete:1", "erase", "sub:1", "ask", "die", "delete:1", "fail", "sleep", "delete", "stop", "erase", "ask again"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) == 0 || len(script) > 200 {
@@ -37,10 +40,10 @@ func FuzzCore(f *testing.F) {
 		for rest := script[1:]; len(rest) >= 2; rest = rest[2:] {
 			actions[int(rest[0])%len(actions)].do(p, int(rest[1]))
 		}
-		boundaries := p.boundaries
-		p.end()
+		boundaries, as := p.boundaries, *p.rig
+		p.end()                                                       // may erase the journal
 		for i := 0; i < len(boundaries); i += 1 + len(boundaries)/8 { // all would take too long
-			p.crashedAt(boundaries[i], i%3).end()
+			(&player{rig: &as}).crashedAt(boundaries[i], i%3).end()
 		}
 	})
 }
@@ -76,7 +79,7 @@ func newPlayer(t testing.TB, flags byte) *player {
 func (p *player) crashedAt(n, lose int) *player {
 	other := &player{rig: &rig{
 		t: p.t, policy: p.policy, now: p.now, incarnation: 1000, fresh: 1000,
-		journal: slices.Clone(p.journal[:n]), shown: map[string]uint64{}, room: newAudience(), blobs: maps.Clone(p.blobs),
+		journal: slices.Clone(p.journal[:n]), tombstone: p.tombstone, shown: map[string]uint64{}, room: newAudience(), blobs: maps.Clone(p.blobs),
 	}, due: map[string]Effect{}, past: map[string]Effect{}}
 	other.crash(lose)
 	return other
@@ -189,6 +192,9 @@ var actions = []action{
 	{"shorten", (*player).shorten}, {"set state", (*player).setState},
 	{"shorten", (*player).shorten}, {"save", (*player).save}, {"continue", (*player).goOn},
 	{"interrupt", (*player).interrupt}, {"reset", (*player).reset},
+	{"shorten", (*player).shorten},
+	{"sub", (*player).sub}, {"drop", (*player).drop},
+	{"delete", (*player).remove}, {"erase", (*player).eraseAll},
 }
 
 // script is a fuzz input in words: actions, each with a digit that says how.
@@ -273,7 +279,7 @@ func (p *player) clear(how int) {
 	if how%2 > 0 {
 		cmd.Key = fmt.Sprint(how)
 	}
-	if _, known := p.state().Ledger.Keys.Turn(clearKey(cmd.Key)); known {
+	if _, known := p.state().Ledger.Keys.Turn(clearKey(cmd.Key)); known || p.state().Family.Deleted {
 		p.changesNothing(cmd)
 		return
 	}
@@ -319,7 +325,7 @@ func (p *player) write(how int) {
 
 func (p *player) one(how int) Effect {
 	work, _ := p.state().Outstanding()
-	if len(work) == 0 {
+	if len(work) == 0 || work[0] == (Erase{}) { // which has an action of its own
 		return nil
 	}
 	return work[how%len(work)]
@@ -375,6 +381,9 @@ func (p *player) late(how int) {
 	}
 	if keys := slices.Sorted(maps.Keys(p.past)); len(keys) > 0 {
 		e := p.past[keys[how%len(keys)]]
+		if (e == Erase{}) {
+			return // there is nobody left to be late for
+		}
 		p.changesNothing(p.fail(e, how%2 == 0))
 		if _, hook := e.(Deliver); !hook { // a hook that has run has run, whichever attempt it was
 			p.changesNothing(answer(e))
@@ -391,6 +400,33 @@ func (p *player) shorten(int) {
 		p.boundaries = nil
 		p.track()
 	}
+}
+
+func (p *player) sub(how int) {
+	p.now++ // so that no two of one name are of one time
+	p.give(RegisterSub{Class: "Helper", Name: fmt.Sprint("h", how%3), Now: p.now})
+}
+
+func (p *player) drop(how int) {
+	p.give(RemoveSub{Class: "Helper", Name: fmt.Sprint("h", how%3)})
+}
+
+// remove deletes the agent: 0 in any case, else only if it is not used.
+func (p *player) remove(how int) {
+	unused := p.state().Unused()
+	p.give(Delete{Reason: "test", IfUnused: how%2 > 0})
+	require.True(p.t, p.state().Family.Deleted || how%2 > 0 && !unused)
+}
+
+func (p *player) eraseAll(int) {
+	if !p.state().Family.Deleted {
+		return
+	}
+	p.compare()
+	p.erase()
+	p.outcomes, p.boundaries = nil, nil
+	p.due, p.past = map[string]Effect{}, map[string]Effect{}
+	p.track()
 }
 
 func (p *player) more(int) {

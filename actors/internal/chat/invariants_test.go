@@ -41,6 +41,7 @@ func (r *rig) check() {
 	if len(s.Turns.Queue) == 0 {
 		require.Zero(r.t, s.Recovery)
 	}
+	r.checkFamily()
 	r.checkTime()
 	r.checkBounds()
 	require.NoError(r.t, r.room.agrees(s))
@@ -83,6 +84,27 @@ func (r *rig) checkTime() {
 	require.Equal(r.t, want, s.WakeAt())
 	if len(s.Turns.Queue)+len(s.Outbox.Entries) > 0 {
 		require.NotZero(r.t, want, "something is left to do, and nothing will do it")
+	}
+}
+
+// checkFamily: what is to be deleted is due, and nothing else is of an agent that
+// is to go itself.
+func (r *rig) checkFamily() {
+	r.t.Helper()
+	s := r.state()
+	work, waits := s.Outstanding()
+	if s.Family.Deleted {
+		require.Equal(r.t, []Effect{Erase{}}, work)
+		require.Empty(r.t, waits)
+		require.Empty(r.t, s.Turns.Queue)
+		require.False(r.t, s.CanRebase())
+		return
+	}
+	seen := map[string]bool{}
+	for _, c := range s.Family.Children {
+		require.False(r.t, seen[c.Class+"/"+c.Name], "a sub-agent is registered twice")
+		seen[c.Class+"/"+c.Name] = true
+		require.Equal(r.t, c.Removing, slices.Contains(work, Effect(DeleteSub{c.Class, c.Name, c.CreatedMS})))
 	}
 }
 
@@ -183,6 +205,11 @@ func (a *audience) take(item feed.Item) error {
 			return fmt.Errorf("this was the state already")
 		}
 		a.state = it.JSON
+	case feed.Closing:
+		if len(a.pending) > 0 {
+			return fmt.Errorf("closed while %q are pending", a.pending)
+		}
+		a.recovering = ""
 	case feed.Transcript, feed.Cleared:
 	case feed.Loaded, feed.Chunk, feed.View:
 		return fmt.Errorf("not expected from Project")
@@ -275,6 +302,7 @@ func lasting(s *State) string {
 		fmt.Fprintf(&b, "turn %+v\n", turn)
 	}
 	fmt.Fprintf(&b, "steps %+v\noutbox %+v\n", s.Steps, s.Outbox)
+	fmt.Fprintf(&b, "family %+v\n", s.Family)
 	fmt.Fprintf(&b, "recovery %d, %d crashes, %d failures\n", s.Recovery.Turn, s.Recovery.Crashes, s.Recovery.Failures)
 	fmt.Fprintf(&b, "state %q\n", s.Desk.State)
 	work, waits := s.Outstanding()

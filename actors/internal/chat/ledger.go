@@ -49,7 +49,7 @@ func (c *Core) decideActivate(cmd Activate) []Event {
 	switch {
 	case !l.Created:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_FIRST
-		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: valid(cmd.Name), CreatedMs: cmd.Now}))
+		events = append(events, event(&pb.AgentCreated{Class: cmd.Class, Name: valid(cmd.Name), CreatedMs: cmd.Now, Parent: cmd.Parent}))
 	case l.Rested:
 		cause = pb.ActivationCause_ACTIVATION_CAUSE_WAKE
 	}
@@ -77,14 +77,15 @@ func (c *Core) decideClear(cmd Clear) []Event {
 		events = append(events, event(&pb.StreamClosed{Turn: s.Stream.Turn}))
 	}
 	events = append(events, event(&pb.Cleared{Generation: s.Ledger.Generation + 1, Key: cmd.Key}))
-	for _, t := range slices.Backward(s.Turns.Queue) {
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: s.writingID(t)}))
-	}
-	return events
+	return append(events, c.killTurns()...)
 }
 
-func (l *Ledger) applyCreated(e *pb.AgentCreated) {
-	l.Created, l.Class, l.Name, l.CreatedMS = true, e.GetClass(), e.GetName(), e.GetCreatedMs()
+// applyCreated begins from nothing: a snapshot of a deleted agent of that name
+// may have come before.
+func (s *State) applyCreated(e *pb.AgentCreated) {
+	*s = State{Version: s.Version}
+	s.Ledger = Ledger{Created: true, Class: e.GetClass(), Name: e.GetName(), CreatedMS: e.GetCreatedMs()}
+	s.Family.Parent = e.GetParent()
 }
 
 func (l *Ledger) applyActivated(e *pb.Activated) {

@@ -28,7 +28,8 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 	// trimmed is shown before that end is told: a list behind it could wipe what a
 	// visitor sends at once.
 	put := slices.ContainsFunc(events, trims)
-	var last uint64 // the turn that was accepted
+	var last uint64  // the turn that was accepted
+	deleted := false // the agent is; told last
 	for _, e := range events {
 		switch k := e.GetKind().(type) {
 		case *pb.Event_MessagesPut:
@@ -66,6 +67,8 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 				items = append(items, s.rollback(ended.Request))
 			}
 			items = append(items, ended.item())
+		case *pb.Event_AgentDeleted:
+			deleted = true
 		case *pb.Event_Cleared:
 			put = false
 			items = append(items, feed.Cleared{By: by})
@@ -77,6 +80,9 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 	}
 	if put {
 		items = append(items, s.transcriptFor("", by))
+	}
+	if deleted {
+		items = append(items, Closing(s.Family.Parent))
 	}
 	return items
 }

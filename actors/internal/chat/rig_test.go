@@ -25,6 +25,7 @@ type rig struct {
 	policy      Policy
 	core        *Core
 	journal     []record
+	tombstone   uint64 // head that the journal of a deleted predecessor has left
 	now         int64
 	incarnation uint64
 	fresh       int               // ids given out
@@ -138,7 +139,7 @@ func (r *rig) crash(lose int) []Event {
 
 // replay folds the records that keep lets pass.
 func (r *rig) replay(keep func(record) bool) *State {
-	s := &State{}
+	s := &State{Version: r.tombstone}
 	for _, rec := range r.journal {
 		if keep(rec) {
 			e := r.decode(rec)
@@ -164,6 +165,15 @@ func (r *rig) rebase() {
 	r.journal = []record{{data: data}}
 	r.core.State = *r.replay(func(record) bool { return true })
 	r.core.State.Version = version
+}
+
+// erase does what a deleted agent wants done. The next incarnation is another
+// agent's, of the same name.
+func (r *rig) erase() []Event {
+	r.tombstone, r.journal = r.state().Version, nil
+	r.core, r.room = New(r.policy), newAudience()
+	r.core.State.Version = r.tombstone
+	return r.activate()
 }
 
 // keep stores chunks as the running turn's stream would; it opens it if need be.
@@ -224,6 +234,8 @@ func answer(e Effect) Command {
 		return Cleaned{Clean: e, Message: message("unused", uimessage.User, "cleaned")}
 	case Deliver:
 		return Delivered{ID: e.ID}
+	case DeleteSub:
+		return SubRemoved{Class: e.Class, Name: e.Name, CreatedMS: e.CreatedMS}
 	default:
 		panic(fmt.Sprintf("unknown effect %T", e))
 	}
@@ -247,6 +259,8 @@ func (r *rig) fail(e Effect, transient bool) Command {
 		return Prepared{Turn: e.Turn, Failed: true}
 	case Clean:
 		return Cleaned{Clean: e, Failed: true}
+	case DeleteSub:
+		return SubRemoved{}
 	case Deliver:
 		return DeliveryErred{ID: e.ID, Attempt: e.Attempt, Text: "hook failed", Now: r.now}
 	default:
@@ -270,6 +284,8 @@ func (r *rig) finish() {
 	for range 1000 {
 		work, waits := r.state().Outstanding()
 		switch {
+		case len(work) > 0 && work[0] == Erase{}:
+			r.erase()
 		case len(work) > 0:
 			r.must(answer(work[0]))
 		case len(waits) > 0:

@@ -23,6 +23,7 @@ type State struct {
 	Recovery   Recovery
 	Outbox     Outbox
 	Desk       Desk
+	Family     Family
 }
 
 // Policy is what the author has chosen. It is no part of the state: a new
@@ -67,7 +68,7 @@ func (s *State) Apply(e Event) {
 	s.Version++
 	switch e := e.GetKind().(type) {
 	case *pb.Event_AgentCreated:
-		s.Ledger.applyCreated(e.AgentCreated)
+		s.applyCreated(e.AgentCreated)
 	case *pb.Event_Activated:
 		s.Ledger.applyActivated(e.Activated)
 		s.applyActivated()
@@ -78,7 +79,7 @@ func (s *State) Apply(e Event) {
 	case *pb.Event_TurnsReset:
 		s.applyReset(e.TurnsReset)
 	case *pb.Event_AgentDeleted:
-		// The stream itself is deleted next: nothing is decided any more.
+		s.applyDeleted()
 	case *pb.Event_MessagesPut:
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
@@ -123,6 +124,12 @@ func (s *State) Apply(e Event) {
 		s.Outbox.remove(e.DeliveryDropped.GetId())
 	case *pb.Event_StateSet:
 		s.Desk.applyStateSet(e.StateSet)
+	case *pb.Event_SubAgentRegistered:
+		s.Family.applyRegistered(e.SubAgentRegistered)
+	case *pb.Event_SubAgentRemoving:
+		s.Family.applyRemoving(e.SubAgentRemoving)
+	case *pb.Event_SubAgentRemoved:
+		s.Family.applyRemoved(e.SubAgentRemoved)
 	case *pb.Event_Base:
 		s.applyBase(e.Base)
 	default:

@@ -39,6 +39,9 @@ func (c *Core) Step(cmd Command) ([]Event, error) {
 }
 
 func (c *Core) decide(cmd Command) ([]Event, error) {
+	if _, activate := cmd.(Activate); c.State.Family.Deleted && !activate {
+		return nil, ErrDeleted
+	}
 	switch cmd := cmd.(type) {
 	case Activate:
 		return c.decideActivate(cmd), nil
@@ -82,6 +85,16 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 		return c.decideDelivered(cmd), nil
 	case DeliveryErred:
 		return c.decideDeliveryErred(cmd), nil
+	case RegisterSub:
+		return c.decideRegisterSub(cmd)
+	case RemoveSub:
+		return c.decideRemoveSub(cmd), nil
+	case SubRemoved:
+		return c.decideSubRemoved(cmd), nil
+	case Delete:
+		return c.decideDelete(cmd), nil
+	case Erased:
+		return nil, nil // there is nobody left to decide
 	case TimerFired:
 		return c.decideTimerFired(cmd), nil
 	default:
@@ -92,6 +105,9 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 // react is what other machines conclude from an event that has just been
 // applied. The order within a case is the order in which it is told.
 func (c *Core) react(e Event) []Event {
+	if c.State.Family.Deleted {
+		return nil
+	}
 	switch e := e.GetKind().(type) {
 	case *pb.Event_MessagesPut:
 		if e.MessagesPut.GetByClient() || e.MessagesPut.GetByAuthor() {

@@ -109,12 +109,22 @@ var commands = map[string]func(*play, *datadriven.TestData){
 	"undelivered": (*play).undelivered,
 	"cleaned":     (*play).cleaned,
 	"timer":       (*play).timer,
-	"rest":        func(p *play, d *datadriven.TestData) { p.do(Rest{}) },
-	"crash":       (*play).crashes,
-	"activate":    func(p *play, d *datadriven.TestData) { p.crash(0) },
-	"rebase":      (*play).rebases,
-	"transcript":  (*play).transcript,
-	"prompt":      (*play).prompt,
+	"register": func(p *play, d *datadriven.TestData) {
+		p.do(RegisterSub{Class: word(d, 0), Name: word(d, 1), Now: p.now})
+	},
+	"remove": func(p *play, d *datadriven.TestData) { p.do(RemoveSub{Class: word(d, 0), Name: word(d, 1)}) },
+	"removed": func(p *play, d *datadriven.TestData) {
+		e, _ := p.firstDue().(DeleteSub)
+		p.do(SubRemoved{Class: e.Class, Name: e.Name, CreatedMS: e.CreatedMS})
+	},
+	"delete":     func(p *play, d *datadriven.TestData) { p.do(Delete{Reason: "asked", IfUnused: d.HasArg("if-unused")}) },
+	"erase":      func(p *play, _ *datadriven.TestData) { p.erase() },
+	"rest":       func(p *play, d *datadriven.TestData) { p.do(Rest{}) },
+	"crash":      (*play).crashes,
+	"activate":   func(p *play, d *datadriven.TestData) { p.crash(0) },
+	"rebase":     (*play).rebases,
+	"transcript": (*play).transcript,
+	"prompt":     (*play).prompt,
 }
 
 func (p *play) newAgent(d *datadriven.TestData) {
@@ -164,13 +174,18 @@ func (p *play) answer(d *datadriven.TestData) {
 	}
 }
 
-// messages reads a line each. An id alone is the stored message as it is.
+// messages reads a line each. An id alone is the stored message as it is; JSON is
+// a message as it comes.
 func (p *play) messages(input string) []uimessage.Message {
 	var list []uimessage.Message
 	for _, line := range lines(input) {
 		id, text, ok := strings.Cut(line, " ")
 		id, as, renamed := strings.Cut(id, "=")
 		switch {
+		case strings.HasPrefix(line, "{"):
+			m, err := uimessage.ParseMessage([]byte(line))
+			require.NoError(p.t, err)
+			list = append(list, m)
 		case renamed: // new=stored: a copy under another id
 			m, _ := p.state().Transcript.Message(as)
 			m.ID = id

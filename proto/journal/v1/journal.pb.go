@@ -1314,8 +1314,9 @@ func (x *TurnsReset) GetGeneration() uint64 {
 	return 0
 }
 
-// AgentDeleted is an agent's last event: its journal, and those of its
-// sub-agents, are deleted next.
+// AgentDeleted ends an agent. Only the ends of its turns follow, in the same
+// append, and the incarnations that finish the work: its journal, and those of
+// its sub-agents, are deleted next.
 type AgentDeleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
