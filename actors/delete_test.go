@@ -275,15 +275,17 @@ func TestASubAgentThatCannotBeReadIsDeleted(t *testing.T) {
 		require.NoError(t, err)
 		s := memory.Open(memory.Config{Disk: h.Disk})
 		defer s.Close()
-		write := func(expected uint64, n uint64) error {
+		write := func(a feed.Address, expected uint64, n uint64) error {
 			done := make(chan error)
 			s.Append(persistence.Append{
-				Stream: child.Address().Path(), Expected: expected, Batch: persistence.Batch{Incarnation: 1, N: n},
+				Stream: a.Path(), Expected: expected, Batch: persistence.Batch{Incarnation: 1, N: n},
 				Records: []persistence.Record{{Data: []byte("not a record")}},
 			}, func(err error) { done <- err })
 			return <-done
 		}
-		require.NoError(t, write(0, 1))
+		require.NoError(t, write(child.Address(), 0, 1))
+		below := child.Address().Child("Gone", "x") // of a class that the program has no more
+		require.NoError(t, write(below, 0, 1))
 		var refusal *actors.Error
 		_, err = child.Messages(t.Context())
 		require.ErrorAs(t, err, &refusal)
@@ -291,7 +293,9 @@ func TestASubAgentThatCannotBeReadIsDeleted(t *testing.T) {
 		require.NoError(t, root.DeleteSubAgent(t.Context(), agent, "c"))
 		require.Empty(t, names(t, root))
 		require.Equal(t, []string{"Echo/root"}, stored(t, h))
-		require.ErrorIs(t, write(1, 2), persistence.ErrConflict, "the journal's head has moved on")
+		for _, a := range []feed.Address{child.Address(), below} {
+			require.ErrorIs(t, write(a, 1, 2), persistence.ErrConflict, "the journal's head has moved on")
+		}
 	})
 }
 
@@ -303,7 +307,8 @@ func TestAnAgentDeletesItselfFromItsTurn(t *testing.T) {
 		agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
 			err := turn.Self.Delete(ctx)
 			returned <- err
-			_, err = turn.Self.SubAgent(ctx, agent, "late")
+			time.Sleep(time.Minute) // in the bubble: until it is gone
+			err = turn.Self.ClearMessages(ctx)
 			returned <- err
 			return err
 		}
@@ -314,7 +319,7 @@ func TestAnAgentDeletesItselfFromItsTurn(t *testing.T) {
 		require.Equal(t, actors.StatusAborted, answer.Status)
 		require.ErrorIs(t, <-returned, actors.ErrTurnOver)
 		require.ErrorIs(t, <-returned, actors.ErrTurnOver, "what it says then is not for a successor")
-		pass(time.Minute)
+		pass(2 * time.Minute)
 		require.Empty(t, stored(t, h))
 	})
 }
