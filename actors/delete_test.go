@@ -3,7 +3,6 @@ package actors_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/holdfast-dev/holdfast/persistence/memory"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
-	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // patient answers, but to "wait" and "wait in silence" only when its context ends.
@@ -63,15 +61,6 @@ func closings(h *actorstest.Harness, a feed.Address) (list []feed.Closing) {
 		}
 	}
 	return list
-}
-
-// calling is an answer with a call of a tool in some state.
-func calling(id, state string) []uimessage.Message {
-	part := uimessage.Part{Type: "tool-pay", ToolCallID: "c1", State: state, Input: []byte("{}"), Output: []byte("1")}
-	if state == uimessage.ApprovalRequested {
-		part.Output, part.Approval = nil, &uimessage.Approval{ID: "c1"}
-	}
-	return []uimessage.Message{{ID: id, Role: uimessage.Assistant, Parts: []uimessage.Part{part}}}
 }
 
 // tree makes a root with sub-agents: idle has one of its own, busy answers and has
@@ -275,15 +264,17 @@ func TestASubAgentThatCannotBeReadIsDeleted(t *testing.T) {
 		require.NoError(t, err)
 		s := memory.Open(memory.Config{Disk: h.Disk})
 		defer s.Close()
-		write := func(expected uint64, n uint64) error {
+		write := func(a feed.Address, expected uint64, n uint64) error {
 			done := make(chan error)
 			s.Append(persistence.Append{
-				Stream: child.Address().Path(), Expected: expected, Batch: persistence.Batch{Incarnation: 1, N: n},
+				Stream: a.Path(), Expected: expected, Batch: persistence.Batch{Incarnation: 1, N: n},
 				Records: []persistence.Record{{Data: []byte("not a record")}},
 			}, func(err error) { done <- err })
 			return <-done
 		}
-		require.NoError(t, write(0, 1))
+		require.NoError(t, write(child.Address(), 0, 1))
+		below := child.Address().Child("Gone", "x") // of a class that the program has no more
+		require.NoError(t, write(below, 0, 1))
 		var refusal *actors.Error
 		_, err = child.Messages(t.Context())
 		require.ErrorAs(t, err, &refusal)
@@ -291,7 +282,9 @@ func TestASubAgentThatCannotBeReadIsDeleted(t *testing.T) {
 		require.NoError(t, root.DeleteSubAgent(t.Context(), agent, "c"))
 		require.Empty(t, names(t, root))
 		require.Equal(t, []string{"Echo/root"}, stored(t, h))
-		require.ErrorIs(t, write(1, 2), persistence.ErrConflict, "the journal's head has moved on")
+		for _, a := range []feed.Address{child.Address(), below} {
+			require.ErrorIs(t, write(a, 1, 2), persistence.ErrConflict, "the journal's head has moved on")
+		}
 	})
 }
 
@@ -303,7 +296,8 @@ func TestAnAgentDeletesItselfFromItsTurn(t *testing.T) {
 		agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
 			err := turn.Self.Delete(ctx)
 			returned <- err
-			_, err = turn.Self.SubAgent(ctx, agent, "late")
+			time.Sleep(time.Minute) // in the bubble: until it is gone
+			err = turn.Self.ClearMessages(ctx)
 			returned <- err
 			return err
 		}
@@ -314,7 +308,7 @@ func TestAnAgentDeletesItselfFromItsTurn(t *testing.T) {
 		require.Equal(t, actors.StatusAborted, answer.Status)
 		require.ErrorIs(t, <-returned, actors.ErrTurnOver)
 		require.ErrorIs(t, <-returned, actors.ErrTurnOver, "what it says then is not for a successor")
-		pass(time.Minute)
+		pass(2 * time.Minute)
 		require.Empty(t, stored(t, h))
 	})
 }
@@ -365,100 +359,5 @@ func TestADeletionIsToldWhenItIsStored(t *testing.T) {
 		require.Len(t, closings(h, r.Address()), 1)
 		require.Equal(t, map[string]feed.Outcome{"r1": feed.Aborted}, endings(t, h, r.Address()))
 		require.Empty(t, stored(t, h))
-	})
-}
-
-// An agent that nobody uses goes when its time has come, in memory or not.
-func TestAnUnusedAgentIsDeleted(t *testing.T) {
-	const day = time.Hour // a short one
-	for _, restart := range []bool{false, true} {
-		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				agent := patient()
-				agent.DeleteIdleAfter = 30 * day
-				h := actorstest.New(t, agent)
-				chat := func(name string) {
-					_, err := h.Agent(agent, name).Chat(t.Context(), "hello")
-					require.NoError(t, err)
-				}
-				chat("forgotten")
-				chat("read")
-				chat("watched")
-				chat("parent")
-				chat("asked")
-				child, err := h.Agent(agent, "parent").SubAgent(t.Context(), agent, "c")
-				require.NoError(t, err)
-				_, err = child.Chat(t.Context(), "hello")
-				require.NoError(t, err)
-				require.NoError(t, h.Agent(agent, "busy").Submit(t.Context(), submit("r1", "wait in silence")))
-				require.NoError(t, h.Agent(agent, "asked").SetMessages(t.Context(), "", calling("a1", uimessage.ApprovalRequested)))
-				h.Occupy(h.Agent(agent, "watched").Address(), true)
-				if restart {
-					h.Restart()
-				} else {
-					h.Crash() // before anybody has said goodbye
-				}
-				pass(20 * day)
-				require.Len(t, conversation(t, h.Agent(agent, "read")), 2)
-				child, err = h.Agent(agent, "parent").SubAgent(t.Context(), agent, "c")
-				require.NoError(t, err)
-				_, err = child.Chat(t.Context(), "still here")
-				require.NoError(t, err)
-				pass(9 * day)
-				require.Contains(t, stored(t, h), "Echo/forgotten")
-				pass(2 * day)
-				require.Equal(t, []string{"Echo/asked", "Echo/busy", "Echo/parent", "Echo/parent/sub/Echo/c", "Echo/read", "Echo/watched"}, stored(t, h))
-				h.Occupy(h.Agent(agent, "watched").Address(), false)
-				pass(20 * day)
-				require.Equal(t, []string{"Echo/asked", "Echo/busy", "Echo/watched"}, stored(t, h))
-				pass(20 * day)
-				require.Equal(t, []string{"Echo/asked", "Echo/busy"}, stored(t, h))
-				require.NoError(t, h.Agent(agent, "asked").SetMessages(t.Context(), "", calling("a1", uimessage.OutputAvailable)))
-				require.NoError(t, h.Agent(agent, "busy").AbortRequest(t.Context(), "r1"))
-				pass(31 * day)
-				require.Empty(t, stored(t, h))
-			})
-		})
-	}
-}
-
-// A sub-agent that goes by itself is forgotten by its parent.
-func TestAnUnusedSubAgentIsForgotten(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		parent := &actors.Agent{Name: "Parent", OnChatMessage: echo().OnChatMessage}
-		child := echo()
-		child.DeleteIdleAfter = time.Hour
-		h := actorstest.New(t, parent, child)
-		root := h.Agent(parent, "root")
-		c, err := root.SubAgent(t.Context(), child, "c")
-		require.NoError(t, err)
-		_, err = c.Chat(t.Context(), "hello")
-		require.NoError(t, err)
-		pass(61 * time.Minute)
-		require.Empty(t, names(t, root))
-		require.Equal(t, []string{"Parent/root"}, stored(t, h))
-		pass(24 * time.Hour)
-		require.Equal(t, []string{"Parent/root"}, stored(t, h), "nobody says how long this one may rest")
-	})
-}
-
-// The author may change the time: what is stored follows.
-func TestTheTimeOfUnusedAgentsCanBeChanged(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		agent := echo()
-		agent.DeleteIdleAfter = time.Hour
-		h := actorstest.New(t, agent)
-		_, err := h.Agent(agent, "room").Chat(t.Context(), "hello")
-		require.NoError(t, err)
-		require.NoError(t, h.Stop(t.Context()))
-		agent.DeleteIdleAfter = 0
-		h.Crash()
-		pass(24 * time.Hour)
-		require.Equal(t, []string{"Echo/room"}, stored(t, h))
-		s := memory.Open(memory.Config{Disk: h.Disk})
-		defer s.Close()
-		for info := range s.Due(t.Context(), persistence.Wake(1<<62)) {
-			t.Errorf("%s is still due at %d", info.Stream, info.Wake)
-		}
 	})
 }

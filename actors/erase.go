@@ -26,15 +26,20 @@ func Erase(ctx context.Context, store persistence.Store, a feed.Address) error {
 	if err := eraseBelow(ctx, store, stream); err != nil {
 		return err
 	}
-	return eraseStream(ctx, store, stream)
+	return remove(ctx, store, stream)
 }
 
-// eraseBelow erases every stream below one, the deepest first.
+// eraseBelow erases every stream below one, the deepest first, each behind a fence:
+// an append that is under way must not come behind the deletion, whose head it
+// would find as it expects.
 func eraseBelow(ctx context.Context, store persistence.Store, stream string) error {
 	streams, err := below(ctx, store, stream)
 	for _, info := range slices.Backward(streams) {
-		if err == nil && !info.Deleted {
-			err = eraseStream(ctx, store, info.Stream)
+		if err != nil || info.Deleted {
+			continue
+		}
+		if err = fence(ctx, store, info.Stream, persistence.Never); err == nil {
+			err = remove(ctx, store, info.Stream)
 		}
 	}
 	return err
@@ -55,12 +60,7 @@ func below(ctx context.Context, store persistence.Store, stream string) (list []
 	}
 }
 
-// eraseStream erases one, with a fence before it: an append that is under way must
-// not come behind the deletion, whose head it would find as it expects.
-func eraseStream(ctx context.Context, store persistence.Store, stream string) error {
-	if err := fence(ctx, store, stream, persistence.Never); err != nil {
-		return err
-	}
+func remove(ctx context.Context, store persistence.Store, stream string) error {
 	info, _, err := store.Find(ctx, stream, persistence.Batch{})
 	if err != nil || info.Deleted {
 		return err

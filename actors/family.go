@@ -185,6 +185,6 @@ func (a *shell) prepareDeleteSub(e chat.DeleteSub) func(context.Context) chat.Co
 		if err := child.deleteSurely(ctx); err != nil {
 			return chat.SubRemoved{} // this incarnation is over
 		}
-		return chat.SubRemoved{Class: e.Class, Name: e.Name, CreatedMS: e.CreatedMS}
+		return chat.SubRemoved(e)
 	}
 }

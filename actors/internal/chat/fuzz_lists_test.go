@@ -39,3 +39,24 @@ func (p *player) forge(how int) {
 		require.False(p.t, e.Role == string(uimessage.Assistant) && strings.Contains(string(e.JSON), "forged"), "a forgery would reach a model: %s", e.JSON)
 	}
 }
+
+// list is what a tab knows: the stored conversation, or less of it.
+func (p *player) list(how int) []uimessage.Message {
+	var list []uimessage.Message
+	for i, m := range p.state().Transcript.Messages {
+		if how>>(i%6)&1 == 0 {
+			list = append(list, m.parse())
+		}
+	}
+	return list
+}
+
+func (p *player) edit(how int) {
+	list := p.list(how)
+	for i := range list {
+		if how>>(i%8)&1 > 0 {
+			list[i].Parts = append(list[i].Parts, uimessage.Part{Type: "text", Text: fmt.Sprint(how)})
+		}
+	}
+	p.give(SetMessages{Messages: append(list, assistant(fmt.Sprintf("set%d", how%3)))})
+}

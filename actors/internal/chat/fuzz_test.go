@@ -212,17 +212,6 @@ func script(flags byte, words ...string) []byte {
 	return out
 }
 
-// list is what a tab knows: the stored conversation, or less of it.
-func (p *player) list(how int) []uimessage.Message {
-	var list []uimessage.Message
-	for i, m := range p.state().Transcript.Messages {
-		if how>>(i%6)&1 == 0 {
-			list = append(list, m.parse())
-		}
-	}
-	return list
-}
-
 func (p *player) ask(how int) {
 	cmd := submit(fmt.Sprintf("r%d", len(p.submits)), append(p.list(how), user(fmt.Sprintf("u%d", len(p.submits))))...)
 	cmd.Now = p.now
@@ -288,16 +277,6 @@ func (p *player) clear(how int) {
 	require.Empty(p.t, p.state().Transcript.Messages)
 	require.Empty(p.t, p.state().Turns.Queue)
 	require.Greater(p.t, p.state().Ledger.Generation, generation)
-}
-
-func (p *player) edit(how int) {
-	list := p.list(how)
-	for i := range list {
-		if how>>(i%8)&1 > 0 {
-			list[i].Parts = append(list[i].Parts, uimessage.Part{Type: "text", Text: fmt.Sprint(how)})
-		}
-	}
-	p.give(SetMessages{Messages: append(list, assistant(fmt.Sprintf("set%d", how%3)))})
 }
 
 func (p *player) write(how int) {
@@ -402,54 +381,8 @@ func (p *player) shorten(int) {
 	}
 }
 
-func (p *player) sub(how int) {
-	p.now++ // so that no two of one name are of one time
-	p.give(RegisterSub{Class: "Helper", Name: fmt.Sprint("h", how%3), Now: p.now})
-}
-
-func (p *player) drop(how int) {
-	p.give(RemoveSub{Class: "Helper", Name: fmt.Sprint("h", how%3)})
-}
-
-// remove deletes the agent: 0 in any case, else only if it is not used.
-func (p *player) remove(how int) {
-	unused := p.state().Unused()
-	p.give(Delete{Reason: "test", IfUnused: how%2 > 0})
-	require.True(p.t, p.state().Family.Deleted || how%2 > 0 && !unused)
-}
-
-func (p *player) eraseAll(int) {
-	if !p.state().Family.Deleted {
-		return
-	}
-	p.compare()
-	p.erase()
-	p.outcomes, p.boundaries = nil, nil
-	p.due, p.past = map[string]Effect{}, map[string]Effect{}
-	p.track()
-}
-
 func (p *player) more(int) {
 	if t := p.state().Turns.Running(); t != nil {
 		p.give(Reserve{Turn: t.ID, Attempt: t.Attempt})
 	}
-}
-
-// setState sets one of a few states, or swaps one that may be another by now.
-func (p *player) setState(how int) {
-	cmd := SetState{JSON: fmt.Appendf(nil, `{"n":%d}`, how%3)}
-	if how%4 == 3 {
-		cmd.Swap, cmd.Was = true, fmt.Appendf(nil, `{"n":%d}`, how%2)
-	}
-	before := p.state().Desk.State
-	_, _, err := p.step(cmd)
-	p.track()
-	swapped := !cmd.Swap || same(before, cmd.Was)
-	require.Equal(p.t, swapped, err == nil)
-	want := before
-	if swapped {
-		want = cmd.JSON
-		p.changesNothing(SetState{JSON: cmd.JSON})
-	}
-	require.Equal(p.t, string(want), string(p.state().Desk.State))
 }

@@ -149,3 +149,21 @@ func TestBaseHoldsAllThatALaterTurnMayNeed(t *testing.T) {
 	require.Equal(t, pb.ActivationCause_ACTIVATION_CAUSE_WAKE, r.decode(r.journal[1]).GetActivated().GetCause())
 	r.finish()
 }
+
+// A snapshot of a deleted agent may be saved after another has taken its name: what
+// is in the journal behind it begins from nothing.
+func TestAnAgentBeginsFromNothing(t *testing.T) {
+	old := newRig(t, Policy{})
+	old.must(submit("r1", user("u1")))
+	old.finish()
+	old.must(RegisterSub{Class: "Helper", Name: "h"})
+	snapshot := old.state().Base()
+	next := newRig(t, Policy{})
+	s := &State{Version: 10}
+	s.Apply(snapshot)
+	for _, rec := range next.journal {
+		s.Apply(next.decode(rec))
+	}
+	next.state().Version = s.Version
+	require.Equal(t, picture(next.state()), picture(s))
+}

@@ -235,7 +235,7 @@ func answer(e Effect) Command {
 	case Deliver:
 		return Delivered{ID: e.ID}
 	case DeleteSub:
-		return SubRemoved{Class: e.Class, Name: e.Name, CreatedMS: e.CreatedMS}
+		return SubRemoved(e)
 	default:
 		panic(fmt.Sprintf("unknown effect %T", e))
 	}

@@ -115,7 +115,7 @@ var commands = map[string]func(*play, *datadriven.TestData){
 	"remove": func(p *play, d *datadriven.TestData) { p.do(RemoveSub{Class: word(d, 0), Name: word(d, 1)}) },
 	"removed": func(p *play, d *datadriven.TestData) {
 		e, _ := p.firstDue().(DeleteSub)
-		p.do(SubRemoved{Class: e.Class, Name: e.Name, CreatedMS: e.CreatedMS})
+		p.do(SubRemoved(e))
 	},
 	"delete":     func(p *play, d *datadriven.TestData) { p.do(Delete{Reason: "asked", IfUnused: d.HasArg("if-unused")}) },
 	"erase":      func(p *play, _ *datadriven.TestData) { p.erase() },

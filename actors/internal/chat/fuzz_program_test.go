@@ -33,3 +33,22 @@ func (p *player) reset(int) {
 	require.Empty(p.t, p.state().Turns.Queue)
 	require.Greater(p.t, p.state().Ledger.Generation, generation)
 }
+
+// setState sets one of a few states, or swaps one that may be another by now.
+func (p *player) setState(how int) {
+	cmd := SetState{JSON: fmt.Appendf(nil, `{"n":%d}`, how%3)}
+	if how%4 == 3 {
+		cmd.Swap, cmd.Was = true, fmt.Appendf(nil, `{"n":%d}`, how%2)
+	}
+	before := p.state().Desk.State
+	_, _, err := p.step(cmd)
+	p.track()
+	swapped := !cmd.Swap || same(before, cmd.Was)
+	require.Equal(p.t, swapped, err == nil)
+	want := before
+	if swapped {
+		want = cmd.JSON
+		p.changesNothing(SetState{JSON: cmd.JSON})
+	}
+	require.Equal(p.t, string(want), string(p.state().Desk.State))
+}
