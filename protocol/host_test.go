@@ -33,6 +33,9 @@ type scriptedHost struct {
 	messages string
 	fail     error // of View
 	submit   func(context.Context, feed.Submit) error
+	await    func(context.Context, string) (protocol.Outcome, error)
+	stored   map[string]string // messages by id
+	plain    bool              // the agents do not chat
 }
 
 type (
@@ -104,7 +107,7 @@ func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string,
 	return nil
 }
 
-func (s *scriptedHost) Chats(string) bool { return true }
+func (s *scriptedHost) Chats(string) bool { return !s.plain }
 
 func (s *scriptedHost) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
 	return quiet{}, nil
@@ -118,11 +121,17 @@ func (s *scriptedHost) Serve(http.ResponseWriter, *http.Request, feed.Address, s
 	return false
 }
 
-func (s *scriptedHost) Message(context.Context, feed.Address, string) ([]byte, error) {
+func (s *scriptedHost) Message(_ context.Context, _ feed.Address, id string) ([]byte, error) {
+	if m, ok := s.stored[id]; ok {
+		return []byte(m), nil
+	}
 	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 
-func (s *scriptedHost) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
+func (s *scriptedHost) Await(ctx context.Context, _ feed.Address, request string) (protocol.Outcome, error) {
+	if s.await != nil {
+		return s.await(ctx, request)
+	}
 	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 

@@ -66,6 +66,8 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
 		h.refuse(w, r, err)
 	case t.transcript():
 		h.serveTranscript(w, r, t.address)
+	case h.endpoint(t) != nil:
+		h.serveEndpoint(w, r, t)
 	default:
 		h.refuse(w, r, &Error{Code: NotFound, Message: "Not implemented"})
 	}

@@ -16,6 +16,7 @@ type entry struct {
 	to     *seat   // nil: for every seat …
 	but    *seat   // … except this one …
 	nor    *seat   // … and this one
+	of     *answer // whose chunk or end it is, if somebody follows that alone
 	chat   bool    // not for a seat that is veiled here
 	mark   mark
 }
@@ -39,6 +40,9 @@ func (s *seat) reach(e *entry) bool {
 	}
 	if e.frame == nil && e.replay == nil {
 		return false
+	}
+	if s.only != nil {
+		return e.of == s.only
 	}
 	return e.to == s || e.but != s && e.nor != s && !(e.chat && s.veiled)
 }

@@ -22,9 +22,7 @@ import (
 // one by one in the order of its arrival, and the reader goes on reading
 // meanwhile, so that pings and closes are answered however slow an agent is.
 type session struct {
-	h    *Handler
-	room *room
-	seat *seat
+	guest
 	conn *websocket.Conn
 	cork *corkConn
 	log  *slog.Logger
@@ -75,11 +73,13 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	if pk == "" {
 		pk = newID()
 	}
-	s := &session{h: h, conn: conn, cork: cw.conn, slack: make(chan struct{}, 1)}
-	s.seat = newSeat(newID(), pk)
+	s := &session{conn: conn, cork: cw.conn, slack: make(chan struct{}, 1)}
+	// The connection itself: CloseNow waits for a close handshake that is under
+	// way, five seconds for each client that has gone without a word.
+	s.guest = guest{h: h, seat: newSeat(newID(), pk), cut: func() { _ = cw.conn.Close() }}
 	s.log = h.log.With("agent", a, "socket", s.seat.id)
 	s.ctx, s.cancel = context.WithCancel(h.ctx)
-	if !h.admit(s, a) {
+	if !h.admit(&s.guest, a, 2) {
 		conn.Close(websocket.StatusServiceRestart, "node is stopping, reconnect")
 		s.cancel()
 		return
@@ -102,7 +102,7 @@ func (s *session) end() {
 		s.cancel()
 		s.room.leave(s.seat)
 		s.conn.CloseNow()
-		s.h.forget(s)
+		s.h.forget(&s.guest)
 	})
 }
 
