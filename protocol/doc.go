@@ -20,6 +20,9 @@
 //   - A slow socket costs memory only up to a bound; then it is closed with 1013
 //     and its client resumes. An idle room holds no frames.
 //
+// Clients without sockets have the same room: a response that streams is a seat
+// that follows one answer alone (see viewer), a turn is submitted as a frame is.
+//
 // # Duties of the Host
 //
 //  1. Of each incarnation of an agent, in this order: Handler.Room, feed.Loaded,

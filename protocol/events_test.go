@@ -33,7 +33,7 @@ func (n *node) send(method, path, body string, header ...string) *events {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	require.NoError(n.t, err)
-	n.t.Cleanup(func() { resp.Body.Close() })
+	n.t.Cleanup(func() { _ = resp.Body.Close() })
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
 	return &events{resp, n.t, lines, cancel}
