@@ -42,7 +42,7 @@ func (h *Handler) serveChat(w http.ResponseWriter, r *http.Request, a feed.Addre
 		return err
 	}
 	err = v.stream(nil)
-	if errors.Is(err, errClientGone) && stops && !h.stopping() {
+	if errors.Is(err, errClientGone) && stops {
 		if err := h.cfg.Host.Cancel(h.ctx, a, v.room.followed(v.seat)); err != nil {
 			v.log.Error("cancel failed", "error", err)
 		}
@@ -67,7 +67,6 @@ func stopsOnLoss(r *http.Request) (bool, error) {
 // serveResume answers GET …/chat/{id}/stream, whatever the id: the running
 // answer from its first chunk, or 204.
 func (h *Handler) serveResume(w http.ResponseWriter, r *http.Request, a feed.Address, _ string) error {
-	unhurried(w)
 	v, err := h.newViewer(w, r, a)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
@@ -94,7 +93,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, a feed.Ad
 	return nil
 }
 
-// readBody reads a JSON object. After it the request takes as long as it takes.
+// readBody reads a JSON object.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (raw []byte, body map[string]json.RawMessage, err error) {
 	limit := h.cfg.MaxFrameBytes
 	raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
@@ -108,14 +107,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (raw []byte, 
 	if json.Unmarshal(raw, &body) != nil || body == nil {
 		return nil, nil, invalid("request body is " + shown(raw) + ", must be a JSON object")
 	}
-	unhurried(w)
 	return raw, body, nil
-}
-
-// unhurried lifts a ReadTimeout of the server, which ends the contexts of requests
-// that have been read, too. A writer that has no deadlines has no such timeout.
-func unhurried(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

@@ -270,6 +270,10 @@ func (e *roomEnv) checkLog() {
 		}
 	}
 	require.Equal(e.t, busy, l.busy)
+	for request, a := range e.room.answers {
+		follows := func(s *seat) bool { return s.only == a }
+		require.True(e.t, slices.ContainsFunc(l.seats, follows), "nobody follows %s any more", request)
+	}
 	if busy == 0 {
 		require.Empty(e.t, l.entries)
 	}
