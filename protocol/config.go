@@ -32,6 +32,11 @@ type Config struct {
 	// without regard to case, against the origin's host, or, if it contains
 	// "://", against scheme://host. "*" lets every web page in. Requests without
 	// an Origin header do not come from a web page and pass.
+	//
+	// What comes over the loopback interface straight from a browser must name this
+	// machine (localhost or an IP address) or a host that a pattern allows: else a
+	// foreign page could call itself the node's host by way of its DNS. What a proxy
+	// passes on does not name the node's port, and is the proxy's business.
 	OriginPatterns []string
 
 	// MaxFrameBytes is the largest frame a client may send; a larger one closes
@@ -41,9 +46,10 @@ type Config struct {
 	MaxFrameBytes int64
 
 	// LagFrames and LagBytes are how far a socket, or a stream over HTTP, may lag
-	// behind what it is to be sent, before it is closed with 1013, or cut off
-	// (and its client reconnects and resumes). A single larger frame passes if nothing waits before it; a
-	// replay does not count. Defaults 4096 and 8 MiB.
+	// behind what it is to be sent, before it is closed with 1013, or cut off (and
+	// its client reconnects and resumes). A single larger frame passes if nothing
+	// waits before it; the transcript of its greeting and a replay do not count, and
+	// while it takes those four times as much may wait. Defaults 4096 and 8 MiB.
 	LagFrames int
 	LagBytes  int
 
@@ -74,8 +80,10 @@ type Config struct {
 
 // A Gate is asked about a request to an agent before anything is done. It
 // returns the request to go on with, r itself or one derived from it, or an
-// error: the status and text of an *Error are the response, any other error is
-// told as "internal error". It runs on the request's goroutine.
+// error: the status, header and text of an *Error are the response, any other
+// error is told as "internal error". If the path of the request has changed, it
+// goes to the agent of that path, of which no gate is asked. The Host gets the
+// request with its context's values. It runs on the request's goroutine.
 type Gate func(r *http.Request, a feed.Address) (*http.Request, error)
 
 // AnyOrigin returns the CORS headers that let pages of every origin read

@@ -10,60 +10,71 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
-// inbound is a frame of a client. Fields are decoded by the handler of its type.
+// inbound is a frame of a client. Its fields are decoded by the reader of its type.
 type inbound struct {
-	Type     json.RawMessage `json:"type"`
-	ID       json.RawMessage `json:"id"`
-	ProbeID  json.RawMessage `json:"probeId"`
-	Init     json.RawMessage `json:"init"`
-	Messages json.RawMessage `json:"messages"`
+	frame []byte
+	field map[string]json.RawMessage
 }
 
-// handlers has a function for each frame that a client may send. It runs on
-// the reader's goroutine, parses and checks, and returns what to do, or nil.
-// Frames of other types are ignored without a word (protocol §14).
-var handlers = map[string]func(*session, *inbound) func(){
-	"cf_agent_use_chat_request":      (*session).chatRequest,
-	"cf_agent_chat_request_cancel":   (*session).cancelRequest,
-	"cf_agent_chat_clear":            (*session).clear,
-	"cf_agent_chat_messages":         (*session).setMessages,
-	"cf_agent_stream_resume_request": (*session).resumeRequest,
-	"cf_agent_stream_resume_ack":     (*session).resumeAck,
+// frames are those that a client may send. read runs on the goroutine that reads
+// the socket, parses and checks, and returns what to do, or nil. All other frames
+// are the author's (protocol §14), among them those that a node sends.
+var frames = map[string]struct {
+	chat bool // means something to chat agents only
+	read func(*session, inbound) func()
+}{
+	"cf_agent_state": {read: (*session).setState},
+	"rpc":            {read: (*session).callMethod},
+
+	"cf_agent_use_chat_request":      {chat: true, read: (*session).chatRequest},
+	"cf_agent_chat_request_cancel":   {chat: true, read: (*session).cancelRequest},
+	"cf_agent_chat_clear":            {chat: true, read: (*session).clear},
+	"cf_agent_chat_messages":         {chat: true, read: (*session).setMessages},
+	"cf_agent_stream_resume_request": {chat: true, read: (*session).resumeRequest},
+	"cf_agent_stream_resume_ack":     {chat: true, read: (*session).resumeAck},
+
+	// Nothing is done with them yet.
+	"cf_agent_tool_result":   {chat: true, read: (*session).ignore},
+	"cf_agent_tool_approval": {chat: true, read: (*session).ignore},
 }
 
-func (s *session) decode(frame []byte) func() {
-	var in inbound
-	if json.Unmarshal(frame, &in) != nil {
-		return nil
+func (s *session) decode(frame []byte, binary bool) func() {
+	in := inbound{frame: frame}
+	if !binary && json.Unmarshal(frame, &in.field) == nil {
+		kind, _ := text(in.field["type"])
+		if f, known := frames[kind]; known && (s.chats || !f.chat) {
+			return f.read(s, in)
+		}
 	}
-	kind, _ := text(in.Type)
-	handle := handlers[kind]
-	if handle == nil {
-		return nil
-	}
-	return handle(s, &in)
+	return s.authors(frame, binary)
 }
+
+func (s *session) authors(frame []byte, binary bool) func() {
+	return func() { s.message(frame, binary) }
+}
+
+func (s *session) ignore(inbound) func() { return nil }
 
 // chatRequest (protocol §7.1). One that cannot be read at all gets no reply, as
 // nobody knows whether it was one; one that can but is wrong gets an error
 // frame, and nothing is stored.
-func (s *session) chatRequest(in *inbound) func() {
-	id, ok := text(in.ID)
-	if !ok || id == "" {
-		s.log.Warn("ignored a chat request without an id")
-		return nil
-	}
+func (s *session) chatRequest(in inbound) func() {
 	var init struct {
 		Method string `json:"method"`
 		Body   string `json:"body"`
 	}
-	if err := json.Unmarshal(in.Init, &init); err != nil || init.Method != "POST" {
-		s.log.Warn("ignored a chat request whose init is no POST", "request", shown(in.ID))
+	// What is decoded before an error stays: a POST with an odd body is one.
+	if _ = json.Unmarshal(in.field["init"], &init); init.Method != "POST" {
+		return s.authors(in.frame, false)
+	}
+	id, ok := text(in.field["id"])
+	if !ok || id == "" {
+		s.log.Warn("ignored a chat request without an id")
 		return nil
 	}
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(init.Body), &body); err != nil || body["messages"] == nil {
-		s.log.Warn("ignored a chat request whose body has no messages", "request", shown(in.ID))
+		s.log.Warn("ignored a chat request whose body has no messages", "request", shown(in.field["id"]))
 		return nil
 	}
 	submit, err := parseSubmit(id, body)
@@ -116,8 +127,8 @@ func (s *session) submit(id string, submit feed.Submit, err error) {
 	s.room.refused(s.seat, id, e.Message)
 }
 
-func (s *session) cancelRequest(in *inbound) func() {
-	id, ok := text(in.ID)
+func (s *session) cancelRequest(in inbound) func() {
+	id, ok := text(in.field["id"])
 	if !ok || id == "" {
 		return nil
 	}
@@ -126,18 +137,18 @@ func (s *session) cancelRequest(in *inbound) func() {
 	}
 }
 
-func (s *session) clear(*inbound) func() {
+func (s *session) clear(inbound) func() {
 	key := newID()
 	return func() {
 		s.report("clear", s.h.cfg.Host.Clear(s.h.ctx, s.room.address, s.seat.id, key))
 	}
 }
 
-func (s *session) setMessages(in *inbound) func() {
-	if len(bytes.TrimSpace(in.Messages)) == 0 {
+func (s *session) setMessages(in inbound) func() {
+	if len(bytes.TrimSpace(in.field["messages"])) == 0 {
 		return nil
 	}
-	messages, err := checkMessages(in.Messages)
+	messages, err := checkMessages(in.field["messages"])
 	if err != nil {
 		s.report("set messages", err)
 		return nil
@@ -162,9 +173,9 @@ func (s *session) report(what string, err error) {
 // probeTimeout: the clients wait 5 s for an answer.
 const probeTimeout = 3 * time.Second
 
-func (s *session) resumeRequest(in *inbound) func() {
+func (s *session) resumeRequest(in inbound) func() {
 	var p probe
-	p.id, p.given = text(in.ProbeID)
+	p.id, p.given = text(in.field["probeId"])
 	return func() {
 		a := s.room.resume(s.seat, p)
 		if a == nil {
@@ -179,7 +190,7 @@ func (s *session) resumeRequest(in *inbound) func() {
 	}
 }
 
-func (s *session) resumeAck(in *inbound) func() {
-	id, _ := text(in.ID)
+func (s *session) resumeAck(in inbound) func() {
+	id, _ := text(in.field["id"])
 	return func() { s.room.ack(s.seat, id) }
 }

@@ -46,6 +46,20 @@ var statuses = map[Code]struct {
 type Error struct {
 	Code    Code
 	Message string // for people; names the field, the value and the limit if there is one
+
+	// Status and Header, if set, are those of the HTTP response, instead of the
+	// code's status and besides the usual header. Sockets know nothing of them.
+	Status int
+	Header http.Header
+}
+
+// httpStatus is that of a response; a status that says that all is well, or that
+// there is none, is a mistake of the author's.
+func (e *Error) httpStatus() int {
+	if e.Status >= 300 && e.Status <= 999 {
+		return e.Status
+	}
+	return statuses[e.Code].http
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }

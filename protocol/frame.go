@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -30,6 +31,12 @@ func (o *object) key(k string) {
 func (o *object) text(k, v string) {
 	o.key(k)
 	o.b = uimessage.AppendString(o.b, v)
+}
+
+// raw writes JSON as it is.
+func (o *object) raw(k string, v []byte) {
+	o.key(k)
+	o.b = append(slices.Grow(o.b, len(v)+64), validText(v)...)
 }
 
 // optional writes v unless it is empty.
@@ -78,11 +85,46 @@ var (
 	clearFrame = []byte(`{"type":"cf_agent_chat_clear"}`)
 )
 
-func identityFrame(a feed.Address) []byte {
+// identityFrame: with stateFollows a client waits for the state before it is ready.
+func identityFrame(a feed.Address, stateFollows bool) []byte {
 	var o object
 	o.text("agent", Kebab(a.Class))
 	o.text("name", a.Name)
+	o.flag("stateFollows", stateFollows)
 	return o.end("cf_agent_identity")
+}
+
+func stateFrame(state []byte) []byte {
+	var o object
+	o.raw("state", state)
+	return o.end("cf_agent_state")
+}
+
+func stateErrorFrame(text string) []byte {
+	var o object
+	o.text("error", text)
+	return o.end("cf_agent_state_error")
+}
+
+// resultFrame is a piece of what a call returns, or its end. A method that returns
+// nothing has no result, which is not the same as null.
+func resultFrame(id string, result []byte, done bool) []byte {
+	var o object
+	o.bool("done", done)
+	o.text("id", id)
+	if result != nil {
+		o.raw("result", result)
+	}
+	o.bool("success", true)
+	return o.end("rpc")
+}
+
+func failureFrame(id, text string) []byte {
+	var o object
+	o.text("error", text)
+	o.text("id", id)
+	o.bool("success", false)
+	return o.end("rpc")
 }
 
 // probe is what a client wrote into probeId of a resume request; unsolicited
@@ -130,14 +172,19 @@ func recoveringFrame(on bool, request string) []byte {
 
 // messagesFrame: with connect a client keeps what it had typed while offline.
 func messagesFrame(messages []byte, connect bool) []byte {
-	if !utf8.Valid(messages) {
-		messages = bytes.ToValidUTF8(messages, []byte("\ufffd"))
-	}
-	o := object{b: make([]byte, 0, len(messages)+64)}
-	o.b = append(o.b, `{"messages":`...)
-	o.b = append(o.b, messages...)
+	var o object
+	o.raw("messages", messages)
 	o.flag("connect", connect)
 	return o.end("cf_agent_chat_messages")
+}
+
+// validText is b as it may stand in a text frame: browsers end a socket that sends
+// them anything but UTF-8.
+func validText(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
 func emptyList(messages []byte) bool {

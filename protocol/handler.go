@@ -64,6 +64,9 @@ func New(cfg Config) (*Handler, error) {
 		idle:      make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if h.anyOrigin {
+		h.log.Warn("pages of every web origin may use the agents", "setting", "OriginPatterns")
+	}
 	return h, nil
 }
 

@@ -26,7 +26,8 @@ type Host interface {
 
 	// Connect makes an agent acquainted with a socket that has been accepted,
 	// before anything is sent to it. r is the upgrade request; its body is not
-	// used. An error closes the socket with the code of an *Error.
+	// used. An error closes the socket with the code of an *Error, and nothing that
+	// it has sent is done. s takes frames at once; they follow the connect sequence.
 	Connect(ctx context.Context, a feed.Address, s feed.Socket, r *http.Request) (Peer, error)
 
 	// Enter asks parent's gate whether r may reach its sub-agent child. An error
@@ -34,7 +35,8 @@ type Host interface {
 	Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error
 
 	// Serve answers a plain request that is none of the protocol's; false: it is
-	// nobody's, and nothing was written. rest is what follows the agent's path.
+	// nobody's, and nothing was written. rest is what follows the agent's path, with
+	// a slash in front, as it stands in the URL.
 	Serve(w http.ResponseWriter, r *http.Request, a feed.Address, rest string) bool
 
 	// View wakes the agent if need be and puts a feed.View{Ask: ask} into its
@@ -83,23 +85,26 @@ type Peer interface {
 	// Terms are asked once, before the connect sequence.
 	Terms() feed.Terms
 
-	// Opened: the connect sequence is on its way.
+	// Opened: the connect sequence is on its way (or the socket has gone already).
 	Opened(ctx context.Context)
 
 	// Message is a frame that is none of the protocol's.
 	Message(ctx context.Context, data []byte, binary bool)
 
-	// Closed is the last call. code is 1006 if the socket just broke.
+	// Closed is the last call, one for each Peer: also if Opened never was, because
+	// the agent could not be woken. code is 1006 if the socket just broke.
 	Closed(code int, reason string)
 
 	// SetState replaces the agent's state; durable on return. The text of an
-	// *Error is told to this socket alone.
+	// *Error is told to this socket alone, any other as "State update rejected".
 	SetState(ctx context.Context, state json.RawMessage) error
 
-	// Call runs a method of the author's. send passes on what a streaming method
-	// says before its end; it fails when the socket is gone. result is nil if the
-	// method returns nothing. The text of an *Error is told to the caller.
-	// ctx ends when the node stops, and for a streaming method also with the
-	// socket: a call that was read is carried out, even if its page is closed.
+	// Call runs a method of the author's; calls of one socket run side by side, 64
+	// at most. send passes on what a streaming method says before its end; it waits
+	// while too much is on its way, and fails when the socket is gone. result is nil
+	// if the method returns nothing. The text of an *Error is told to the caller, any
+	// other as "Unknown error occurred". ctx ends when the node stops, and from the
+	// first send on also with the socket: a call that was read is carried out, even
+	// if its page is closed.
 	Call(ctx context.Context, method string, args []json.RawMessage, send func(json.RawMessage) error) (result json.RawMessage, err error)
 }

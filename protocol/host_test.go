@@ -36,6 +36,8 @@ type scriptedHost struct {
 	await    func(context.Context, string) (protocol.Outcome, error)
 	stored   map[string]string // messages by id
 	plain    bool              // the agents do not chat
+
+	author
 }
 
 type (
@@ -74,7 +76,7 @@ func (s *scriptedHost) View(_ context.Context, a feed.Address, ask uint64) error
 	if s.fail != nil {
 		return s.fail
 	}
-	s.putLocked(a, feed.View{Ask: ask, Messages: []byte(s.messages)})
+	s.putLocked(a, s.author.view(feed.View{Ask: ask, Messages: []byte(s.messages)}))
 	return nil
 }
 
@@ -109,16 +111,8 @@ func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string,
 
 func (s *scriptedHost) Chats(string) bool { return !s.plain }
 
-func (s *scriptedHost) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
-	return quiet{}, nil
-}
-
 func (s *scriptedHost) Enter(context.Context, *http.Request, feed.Address, feed.Address) error {
 	return nil
-}
-
-func (s *scriptedHost) Serve(http.ResponseWriter, *http.Request, feed.Address, string) bool {
-	return false
 }
 
 func (s *scriptedHost) Message(_ context.Context, _ feed.Address, id string) ([]byte, error) {
@@ -133,19 +127,6 @@ func (s *scriptedHost) Await(ctx context.Context, _ feed.Address, request string
 		return s.await(ctx, request)
 	}
 	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
-}
-
-// quiet is a peer that says nothing.
-type quiet struct{}
-
-func (quiet) Terms() feed.Terms                               { return feed.Terms{} }
-func (quiet) Opened(context.Context)                          {}
-func (quiet) Message(context.Context, []byte, bool)           {}
-func (quiet) Closed(int, string)                              {}
-func (quiet) SetState(context.Context, json.RawMessage) error { return nil }
-
-func (quiet) Call(context.Context, string, []json.RawMessage, func(json.RawMessage) error) (json.RawMessage, error) {
-	return nil, nil
 }
 
 // node is a handler behind a real server.

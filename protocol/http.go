@@ -36,9 +36,12 @@ func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target)
 		h.refuse(w, r, &Error{Code: Unavailable, Message: "node is stopping"})
 		return
 	}
-	err := h.checkOrigin(r)
+	err := h.checkHost(r)
 	if err == nil {
-		r, err = h.ask(h.cfg.BeforeConnect, r, t.address)
+		err = h.checkOrigin(r)
+	}
+	if err == nil {
+		r, t, err = h.pass(h.cfg.BeforeConnect, r, t)
 	}
 	if err != nil {
 		h.refuse(w, r, err)
@@ -54,20 +57,21 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
 	if r.Method == http.MethodOptions && h.cfg.CORS != nil {
 		return
 	}
-	var err error
-	if h.cfg.CORS == nil {
+	err := h.checkHost(r)
+	if err == nil && h.cfg.CORS == nil {
 		err = h.checkOrigin(r)
 	}
 	if err == nil {
-		r, err = h.ask(h.cfg.BeforeRequest, r, t.address)
+		r, t, err = h.pass(h.cfg.BeforeRequest, r, t)
 	}
 	switch {
 	case err != nil:
 		h.refuse(w, r, err)
-	case t.transcript():
+	case t.transcript() && h.cfg.Host.Chats(t.address.Class):
 		h.serveTranscript(w, r, t.address)
 	case h.endpoint(t) != nil:
 		h.serveEndpoint(w, r, t)
+	case h.cfg.Host.Serve(w, r, t.address, t.path()):
 	default:
 		h.refuse(w, r, &Error{Code: NotFound, Message: "Not implemented"})
 	}
@@ -86,6 +90,20 @@ func (h *Handler) serveTranscript(w http.ResponseWriter, r *http.Request, a feed
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(messages)))
 	w.Write(messages)
+}
+
+// pass asks a gate, and finds the agent anew if it has rewritten the path.
+func (h *Handler) pass(gate Gate, r *http.Request, t target) (*http.Request, target, error) {
+	path := r.URL.EscapedPath() // now: a gate may write into r itself
+	out, err := h.ask(gate, r, t.address)
+	if err != nil || out.URL.EscapedPath() == path {
+		return out, t, err
+	}
+	t, found, err := h.route(out)
+	if !found {
+		err = &Error{Code: NotFound, Message: "404 page not found"}
+	}
+	return out, t, err
 }
 
 // ask runs a gate. A panic in it is an internal error of this request alone.
@@ -111,6 +129,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(statuses[e.Code].http)
+	for k, v := range e.Header {
+		w.Header()[http.CanonicalHeaderKey(k)] = v
+	}
+	w.WriteHeader(e.httpStatus())
 	io.WriteString(w, e.Message)
 }

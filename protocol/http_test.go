@@ -3,7 +3,10 @@ package protocol_test
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -173,4 +176,189 @@ func TestOrigins(t *testing.T) {
 		plain, _ := c.n.do("GET", "/agents/chat-agent/room-1/get-messages", "Origin: "+c.origin)
 		require.Equal(t, 403, plain.StatusCode)
 	}
+}
+
+// What an author's gate says is the response.
+func TestGatesAnswerInFull(t *testing.T) {
+	gate := func(r *http.Request, _ feed.Address) (*http.Request, error) {
+		switch r.URL.Query().Get("deny") {
+		case "login":
+			return nil, &protocol.Error{Code: protocol.Unauthenticated, Message: "log in", Header: http.Header{"www-authenticate": {"Bearer"}}}
+		case "pay":
+			return nil, &protocol.Error{Code: protocol.Denied, Message: "pay first", Status: http.StatusPaymentRequired}
+		case "go":
+			return nil, &protocol.Error{Message: "", Code: protocol.Denied, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}}
+		case "mistake":
+			return nil, &protocol.Error{Code: protocol.Denied, Message: "no", Status: 200}
+		}
+		return r, nil
+	}
+	n := newNode(t, protocol.Config{CORS: protocol.AnyOrigin(), BeforeConnect: gate, BeforeRequest: gate})
+	for query, want := range map[string]struct {
+		status      int
+		body        string
+		key, header string
+	}{
+		"login":   {401, "log in", "WWW-Authenticate", "Bearer"},
+		"pay":     {402, "pay first", "", ""},
+		"go":      {302, "", "Location", "/login"},
+		"mistake": {403, "no", "", ""},
+	} {
+		plain := n.recorded("GET", "/agents/chat-agent/room-1/get-messages?deny="+query)
+		require.Equal(t, want.status, plain.Code, query)
+		require.Equal(t, want.body, plain.Body.String())
+		require.Equal(t, "*", plain.Header().Get("Access-Control-Allow-Origin"), "a page may read why")
+		upgrade := n.recorded("GET", "/agents/chat-agent/room-1?deny="+query, "Upgrade: websocket", "Connection: Upgrade")
+		require.Equal(t, want.status, upgrade.Code)
+		require.Equal(t, want.body, upgrade.Body.String())
+		if want.key != "" {
+			require.Equal(t, want.header, plain.Header().Get(want.key))
+			require.Equal(t, want.header, upgrade.Header().Get(want.key))
+		}
+	}
+}
+
+// recorded asks without a network.
+func (n *node) recorded(method, path string, header ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, nil)
+	for _, h := range header {
+		k, v, _ := strings.Cut(h, ": ")
+		req.Header.Set(k, v)
+	}
+	w := httptest.NewRecorder()
+	n.h.ServeHTTP(w, req)
+	return w
+}
+
+// A gate may send a request to another agent. Nobody is asked about that one.
+func TestGatesRewritePaths(t *testing.T) {
+	asked := 0
+	gate := func(r *http.Request, a feed.Address) (*http.Request, error) {
+		asked++
+		if a.Name == "me" {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = strings.Replace(r.URL.Path, "/me", "/"+r.URL.Query().Get("user"), 1), ""
+		}
+		switch a.Name {
+		case "in-place":
+			r.URL.Path = "/agents/chat-agent/user-2"
+		case "lost":
+			r.URL.Path = "/elsewhere"
+		case "nobody":
+			r.URL.Path = "/agents/nope-agent/x"
+		}
+		return r, nil
+	}
+	n := newNode(t, protocol.Config{BeforeConnect: gate, BeforeRequest: gate})
+	n.serve = func(w http.ResponseWriter, r *http.Request, a feed.Address, rest string) bool {
+		io.WriteString(w, a.Name+" "+rest)
+		return true
+	}
+	for path, want := range map[string]string{
+		"/agents/chat-agent/me/files?user=user-1": "user-1 /files",
+		"/agents/chat-agent/in-place":             "user-2 /",
+		"/agents/chat-agent/other/a%2Fb/c/":       "other /a%2Fb/c",
+		"/agents/chat-agent/me/x?user=me":         "me /x",
+		"/agents/chat-agent/lost/x":               "404 page not found",
+		"/agents/chat-agent/nobody/x":             "Invalid request",
+	} {
+		asked = 0
+		_, body := n.do("GET", path)
+		require.Equal(t, want, strings.TrimSpace(body), path)
+		require.Equal(t, 1, asked, "once")
+	}
+	asked = 0
+	conn, _, err := websocket.Dial(t.Context(), strings.Replace(n.url(), "room-1", "me?user=user-3", 1), nil)
+	require.NoError(t, err)
+	defer conn.CloseNow()
+	_, frame, err := conn.Read(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(frame), `"name":"user-3"`)
+	require.Equal(t, 1, asked)
+}
+
+// Checklist 11, 12: get-messages is not the author's, other paths are, and what
+// the author does not know is not there.
+func TestPathsOfTheAgentsAuthor(t *testing.T) {
+	n := newNode(t, protocol.Config{CORS: protocol.AnyOrigin()})
+	n.messages = `[1]`
+	n.serve = func(w http.ResponseWriter, r *http.Request, a feed.Address, rest string) bool {
+		if rest != "/files" {
+			return false
+		}
+		require.Equal(t, roomOne, a)
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, r.Method)
+		return true
+	}
+	resp, body := n.do("PUT", "/agents/chat-agent/room-1/files")
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
+	require.Equal(t, "PUT", body)
+	require.Equal(t, "*", resp.Header.Get("Access-Control-Allow-Origin"))
+	_, body = n.do("GET", "/agents/chat-agent/room-1/get-messages")
+	require.Equal(t, `[1]`, body)
+	resp, body = n.do("GET", "/agents/chat-agent/room-1/other")
+	require.Equal(t, 404, resp.StatusCode)
+	require.Equal(t, "Not implemented", body)
+	resp, body = n.do("HEAD", "/agents/chat-agent/room-1/get-messages")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Equal(t, int64(3), resp.ContentLength)
+	require.Empty(t, body)
+	resp, _ = n.do("OPTIONS", "/agents/chat-agent/room-1/files")
+	require.Equal(t, 200, resp.StatusCode, "the author is not asked")
+}
+
+// C42: a page whose host's name was made to mean this machine names the node's
+// port; what a proxy passes on does not.
+func TestHostsOnLoopback(t *testing.T) {
+	n := newNode(t, protocol.Config{OriginPatterns: []string{"dev.test:*"}})
+	cors := newNode(t, protocol.Config{CORS: map[string]string{"Access-Control-Allow-Origin": "https://a.test"}})
+	addr := n.srv.Listener.Addr().(*net.TCPAddr)
+	for host, ok := range map[string]bool{
+		addr.String():                 true,
+		"localhost:PORT":              true,
+		"LOCALHOST.:PORT":             true,
+		"app.localhost:PORT":          true,
+		"[::1]:PORT":                  true,
+		"192.168.1.7:PORT":            true,
+		"dev.test:PORT":               true,
+		"app.example.com":             true, // of a proxy
+		"app.example.com:8443":        true,
+		"evil.example:PORT":           false,
+		"localhost.evil.example:PORT": false,
+		"127.0.0.1.evil.example:PORT": false,
+	} {
+		for _, n := range []*node{n, cors} {
+			if n == cors && strings.HasPrefix(host, "dev.test") {
+				continue
+			}
+			port := strconv.Itoa(n.srv.Listener.Addr().(*net.TCPAddr).Port)
+			host := strings.ReplaceAll(strings.ReplaceAll(host, "PORT", port), strconv.Itoa(addr.Port), port)
+			req, err := http.NewRequestWithContext(t.Context(), "GET", n.srv.URL+"/agents/chat-agent/room-1/get-messages", nil)
+			require.NoError(t, err)
+			req.Host = host
+			resp, err := n.srv.Client().Do(req)
+			require.NoError(t, err)
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			require.Equal(t, ok, resp.StatusCode == 200, "%s: %s", host, body)
+			conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(n.srv.URL, "http")+"/agents/chat-agent/room-1", &websocket.DialOptions{Host: host, HTTPHeader: http.Header{"Origin": {"http://" + host}}})
+			require.Equal(t, ok, err == nil, "%s: %v", host, err)
+			if err == nil {
+				conn.CloseNow()
+				continue
+			}
+			require.Equal(t, 403, resp.StatusCode)
+			require.Equal(t, `host "`+host+`" may not be used for this machine; to allow it, add it to OriginPatterns`, string(body))
+		}
+	}
+}
+
+// C42: a wildcard is told at start.
+func TestLettingEveryPageInIsTold(t *testing.T) {
+	var open, closed logText
+	newNode(t, protocol.Config{OriginPatterns: []string{"*"}, Log: open.logger()})
+	newNode(t, protocol.Config{OriginPatterns: []string{"*.example.com"}, Log: closed.logger()})
+	require.Contains(t, open.String(), "setting=OriginPatterns")
+	require.Empty(t, closed.String())
 }

@@ -142,7 +142,7 @@ func TestConnectingSocketAnswersPings(t *testing.T) {
 }
 
 func TestConnectTimeout(t *testing.T) {
-	n := newNode(t, protocol.Config{Host: stuckHost{entered: make(chan struct{})}, ConnectTimeout: time.Millisecond})
+	n := newNode(t, protocol.Config{Host: stuckHost{scriptedHost: &scriptedHost{}, entered: make(chan struct{})}, ConnectTimeout: time.Millisecond})
 	require.Equal(t, websocket.StatusTryAgainLater, n.dial("").closed().Code)
 }
 

@@ -14,11 +14,21 @@ type entry struct {
 	frame  []byte  // nil: nothing to send
 	replay *replay // instead of a frame
 	to     *seat   // nil: for every seat …
-	but    *seat   // … except this one …
-	nor    *seat   // … and this one
+	except []*seat // … except these
 	of     *answer // whose chunk or end it is, if somebody follows that alone
+	binary bool    // the frame is no text
+	free   bool    // its bytes are no lag
 	chat   bool    // not for a seat that is veiled here
+	state  bool    // not for a seat that is spared the agent's own frames
 	mark   mark
+}
+
+// size is what e counts as lag.
+func (e *entry) size() int {
+	if e.free {
+		return 0
+	}
+	return len(e.frame)
 }
 
 // mark changes what a seat may see of the entries behind it.
@@ -44,7 +54,7 @@ func (s *seat) reach(e *entry) bool {
 	if s.only != nil {
 		return e.of == s.only
 	}
-	return e.to == s || e.but != s && e.nor != s && !(e.chat && s.veiled)
+	return e.to == s || !(e.chat && s.veiled) && !(e.state && s.terms.NoProtocol) && !slices.Contains(e.except, s)
 }
 
 const (
@@ -89,6 +99,7 @@ func (l *log) leave(s *seat) {
 		return
 	}
 	l.seats = slices.Concat(l.seats[:i], l.seats[i+1:]) // a copy: somebody may be walking over the old one
+	s.ease()
 	if !s.idle {
 		l.busy--
 		l.settle()
@@ -115,7 +126,7 @@ func (l *log) add(e entry) {
 	if l.busy > 0 && len(l.entries) >= max(l.trimAt, trimFrom) {
 		l.trim()
 	}
-	size := len(e.frame)
+	size := e.size()
 	if e.to == nil && e.frame != nil {
 		l.castFrames++
 		l.castBytes += uint64(size)
@@ -151,12 +162,31 @@ func (l *log) skip(s *seat, e *entry, end uint64) {
 	s.pos, s.castFrames, s.castBytes = end, l.castFrames, l.castBytes
 }
 
-// lags: too much waits for s. A single frame passes however large it is, and
-// nothing counts before the seat has caught up once.
+// lags: too much waits for s. A single frame passes however large it is.
 func (l *log) lags(s *seat) bool {
-	frames := int(l.castFrames-s.castFrames) + s.directFrames
-	bytes := int(l.castBytes-s.castBytes) + s.directBytes
-	return s.caught && frames > 1 && (frames > l.maxFrames || bytes > l.maxBytes)
+	frames, bytes := l.lag(s)
+	patience := 1
+	if !s.caught {
+		patience = catchUp
+	}
+	return frames > 1 && (frames > patience*l.maxFrames || bytes > patience*l.maxBytes)
+}
+
+// catchUp is how many times as much may wait for a seat while it takes what was
+// there before it came: neither its greeting nor a replay counts, but what is said
+// meanwhile does.
+const catchUp = 4
+
+// crowded: another frame for s should wait, to leave the other half of what may
+// wait to what cannot.
+func (l *log) crowded(s *seat, size int) bool {
+	frames, bytes := l.lag(s)
+	return frames > 0 && (frames >= l.maxFrames/2 || bytes+size > l.maxBytes/2)
+}
+
+// lag is what s has been addressed and has not taken.
+func (l *log) lag(s *seat) (frames, bytes int) {
+	return int(l.castFrames-s.castFrames) + s.directFrames, int(l.castBytes-s.castBytes) + s.directBytes
 }
 
 func (l *log) dropSlow() {
@@ -185,14 +215,19 @@ func (l *log) trim() {
 // out is one frame for a socket.
 type out struct {
 	frame  []byte
+	binary bool
 	replay bool // to be sent with replay:true
 }
 
 // take appends the next frames for s to dst, and moves the cursor over them.
-// Nothing appended means that s is idle now and will be roused.
+// Nothing appended means that s is idle now and will be roused, or that all is
+// taken that was due to it before its end.
 func (l *log) take(s *seat, dst []out) []out {
-	n, bytes := len(dst), 0
-	for end := l.end(); s.pos < end && len(dst)-n < batchFrames && (bytes == 0 || bytes < batchBytes); {
+	n, bytes, end := len(dst), 0, l.end()
+	if s.bye != nil {
+		end = min(end, s.bye.at)
+	}
+	for s.pos < end && len(dst)-n < batchFrames && (bytes == 0 || bytes < batchBytes) {
 		e := &l.entries[s.pos-l.base]
 		due := s.reach(e)
 		if due && e.replay != nil {
@@ -204,11 +239,14 @@ func (l *log) take(s *seat, dst []out) []out {
 				continue
 			}
 		} else if due {
-			dst, bytes = append(dst, out{frame: e.frame}), bytes+len(e.frame)
+			dst, bytes = append(dst, out{frame: e.frame, binary: e.binary}), bytes+len(e.frame)
 		}
 		l.pass(s, e)
 	}
-	if len(dst) == n && !s.idle {
+	if s.eased != nil && !l.crowded(s, 0) {
+		s.ease()
+	}
+	if len(dst) == n && !s.idle && s.pos == l.end() {
 		s.idle, s.caught = true, true
 		l.busy--
 		l.settle()
@@ -223,10 +261,10 @@ func (l *log) pass(s *seat, e *entry) {
 	switch {
 	case e.to == s:
 		s.directFrames--
-		s.directBytes -= len(e.frame)
+		s.directBytes -= e.size()
 	case e.to == nil && e.frame != nil:
 		s.castFrames++
-		s.castBytes += uint64(len(e.frame))
+		s.castBytes += uint64(e.size())
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *room) view(it feed.View) {
 	}
 	// Never after the none: a client may send the moment it hears it.
 	if pushed(it) {
-		r.direct(a.seat, messagesFrame(it.Messages, true))
+		r.push(a.seat, it)
 	}
 	r.direct(a.seat, noneFrame("idle", a.probe))
 }
@@ -86,14 +86,34 @@ func (r *room) greet(s *seat, it feed.View) {
 	case len(r.pending) > 0:
 		r.park(s, probe{})
 	}
-	r.direct(s, r.identity)
-	// The agent's state goes here, with stateFollows in the identity.
-	r.direct(s, mcpFrame)
+	r.introduce(s, it.State)
 	full := pushed(it)
 	if full && !streaming {
-		r.direct(s, messagesFrame(it.Messages, true))
+		r.push(s, it)
 	}
 	s.dated = full || streaming
+	for _, e := range s.early {
+		r.log.add(e)
+	}
+	s.early, s.earlyBytes = nil, 0
+}
+
+// introduce tells s who the agent is and what it is like, as far as s is to know.
+func (r *room) introduce(s *seat, state []byte) {
+	if s.terms.NoProtocol {
+		return
+	}
+	if !s.terms.NoIdentity {
+		r.direct(s, identityFrame(r.address, state != nil))
+	}
+	if state != nil {
+		r.direct(s, stateFrame(state))
+	}
+	r.direct(s, mcpFrame)
+}
+
+func (r *room) push(s *seat, it feed.View) {
+	r.log.add(entry{to: s, frame: messagesFrame(it.Messages, true), free: true})
 }
 
 // pushed reports whether a socket is to be shown it. The empty list of a new

@@ -19,7 +19,6 @@ import (
 // writer takes frames.
 type room struct {
 	address  feed.Address
-	identity []byte
 	askCount *atomic.Uint64 // of the handler: an ask is never mistaken for one of an older room
 
 	// refs and held are guarded by the handler's mutex: sockets and the
@@ -51,7 +50,6 @@ type limits struct{ frames, bytes int }
 func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 	r := &room{
 		address:  a,
-		identity: identityFrame(a),
 		askCount: askCount,
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
@@ -92,7 +90,12 @@ func (r *room) Put(item feed.Item) {
 		r.cast(entry{frame: recoveringFrame(it.On, it.Request)})
 	case feed.View:
 		r.view(it)
-	case feed.State, feed.Cast, feed.Closing: // nobody puts them yet
+	case feed.State:
+		r.state(it)
+	case feed.Cast:
+		r.authorCast(it)
+	case feed.Closing:
+		r.closing(it)
 	}
 }
 
@@ -161,23 +164,16 @@ func (r *room) transcript(it feed.Transcript) {
 	if len(r.log.seats) == 0 {
 		return
 	}
-	e := entry{frame: messagesFrame(it.Messages, false), chat: true}
-	if it.Request != "" {
-		e.but = r.senders[it.Request]
-	}
-	if it.By != "" {
-		e.nor = r.seatByID(it.By)
-	}
-	r.cast(e)
-}
-
-func (r *room) seatByID(id string) *seat {
-	for _, s := range r.log.seats {
-		if s.id == id {
-			return s
+	frame, sender := messagesFrame(it.Messages, false), r.senders[it.Request]
+	switch except := r.named(it.By); {
+	case !it.Private:
+		if sender != nil {
+			except = append(except, sender)
 		}
+		r.cast(entry{frame: frame, chat: true, except: except})
+	case sender != nil:
+		r.direct(sender, frame)
 	}
-	return nil
 }
 
 func (r *room) ended(e feed.Ended) {
@@ -229,7 +225,7 @@ func (r *room) cleared(it feed.Cleared) {
 	r.unveilAll()
 	r.pending, r.stream, r.failed = nil, nil, nil
 	r.releaseIfNothingPends()
-	r.cast(entry{frame: clearFrame, but: r.seatByID(it.By)})
+	r.cast(entry{frame: clearFrame, except: r.named(it.By)})
 }
 
 func (r *room) unpend(request string) {
@@ -265,13 +261,15 @@ func (r *room) refused(s *seat, request, text string) {
 func (r *room) take(s *seat, dst []out) (_ []out, bye *farewell) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if s.joined && (s.bye == nil || s.pos < s.bye.at) {
+		if dst = r.log.take(s, dst); len(dst) > 0 {
+			return dst, nil
+		}
+	}
 	if s.bye != nil && s.pos >= s.bye.at {
-		return dst, s.bye
+		bye = s.bye
 	}
-	if s.joined {
-		dst = r.log.take(s, dst)
-	}
-	return dst, nil
+	return dst, bye
 }
 
 var restarted = farewell{code: websocket.StatusServiceRestart, reason: "agent restarted, reconnect"}
@@ -283,6 +281,7 @@ func (r *room) dismiss(s *seat, b farewell) {
 		return
 	}
 	s.bye = &b
+	s.ease()
 	if b.at == 0 {
 		r.log.leave(s)
 		s.joined = false

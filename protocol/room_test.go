@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,16 +20,22 @@ import (
 // the order of the sockets' names. -rewrite accepts what comes out.
 //
 //	connect A [messages=(u1,a1)] [held]  a socket comes; held: the agent has not answered yet
+//	  [state=5]                          the agent's state, for connect and view
+//	  [plain]                            the agent is no chat agent, for connect and view
+//	  [no-protocol] [no-identity]        what the agent grants
 //	view A [messages=(…)]                the agent answers what A waits for
 //	probe A [p1] [messages=(…)] [held]   resume request; p1 is its probeId
 //	ack A [r1]                           acceptance of an offer
 //	send A r1 · refuse A r1 text         A submits r1 · the agent refuses it
 //	follow A r1                          A is a request over HTTP that submits r1
 //	look A [messages=(…)]                A is one that asks for what runs
+//	say A words                          author's code sends A a frame
+//	end A 4001 reason                    author's code closes A
 //	leave A                              the socket is gone
 //	pause A · go A                       A's writer stops taking · goes on
 //	lost                                 the incarnation ended by a fault
-//	accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded: feed items
+//	accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded,
+//	state, cast, closing: feed items
 func TestRoom(t *testing.T) {
 	datadriven.Walk(t, "testdata/room", func(t *testing.T, path string) {
 		e := newRoomEnv(t, 100, 1<<20)
@@ -57,6 +64,8 @@ type roomEnv struct {
 	asks   map[string]*ask
 	paused map[string]bool
 	said   map[string]bool // goodbyes printed
+
+	refused []string // of these sockets a frame was not taken
 }
 
 func newRoomEnv(t *testing.T, frames, bytes int) *roomEnv {
@@ -96,6 +105,17 @@ func (l line) messages() []byte {
 	return []byte("[" + strings.Join(list, ",") + "]")
 }
 
+func (l line) view(a *ask) feed.View {
+	v := feed.View{Ask: a.n, Messages: l.messages(), Wiped: l.has("wiped")}
+	if l.has("plain") {
+		v.Messages = nil
+	}
+	if l.has("state") {
+		v.State = []byte(l.value("state"))
+	}
+	return v
+}
+
 func (e *roomEnv) run(text string) {
 	cmd, args, err := datadriven.ParseLine(text)
 	require.NoError(e.t, err)
@@ -121,6 +141,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 	switch cmd {
 	case "connect":
 		s = newSeat(name, name)
+		s.terms = feed.Terms{NoProtocol: l.has("no-protocol"), NoIdentity: l.has("no-identity")}
 		e.seats[name] = s
 		e.asks[name] = e.room.askConnect(s)
 		e.unlessHeld(name, l)
@@ -129,7 +150,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 		e.asks[name] = e.room.resume(s, p)
 		e.unlessHeld(name, l)
 	case "view":
-		e.room.Put(feed.View{Ask: e.asks[name].n, Messages: l.messages()})
+		e.room.Put(l.view(e.asks[name]))
 	case "settle":
 		e.room.settle(e.asks[name])
 	case "ack":
@@ -145,6 +166,13 @@ func (e *roomEnv) socket(cmd string, l line) {
 		e.unlessHeld(name, l)
 	case "refuse":
 		e.room.refused(s, l.word(1), l.word(2))
+	case "say":
+		if !e.room.send(s, authored([]byte(l.word(1)), l.has("binary")), l.has("binary")) {
+			e.refused = append(e.refused, name)
+		}
+	case "end":
+		code, _ := strconv.Atoi(l.word(1))
+		e.room.close(s, parting(code, l.word(2)))
 	case "leave":
 		e.room.leave(s)
 	case "pause":
@@ -160,7 +188,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 
 func (e *roomEnv) unlessHeld(name string, l line) {
 	if a := e.asks[name]; a != nil && !l.has("held") {
-		e.room.Put(feed.View{Ask: a.n, Messages: l.messages(), Wiped: l.has("wiped")})
+		e.room.Put(l.view(a))
 	}
 }
 
@@ -177,7 +205,7 @@ func feedItem(cmd string, l line) feed.Item {
 	case "closed":
 		return feed.Closed{Request: l.word(0)}
 	case "transcript":
-		return feed.Transcript{Messages: l.messages(), Request: l.value("request"), By: l.value("by")}
+		return feed.Transcript{Messages: l.messages(), Request: l.value("request"), By: l.value("by"), Private: l.has("private")}
 	case "ended":
 		return ended(l)
 	case "cleared":
@@ -186,6 +214,13 @@ func feedItem(cmd string, l line) feed.Item {
 		return feed.Recovery{On: l.word(0) == "on", Request: l.word(1)}
 	case "loaded":
 		return loaded(l)
+	case "state":
+		return feed.State{JSON: []byte(l.word(0)), By: l.value("by")}
+	case "cast":
+		return feed.Cast{Data: []byte(l.word(0)), Binary: l.has("binary"), Except: l.named["except"]}
+	case "closing":
+		code, _ := strconv.Atoi(l.word(0))
+		return feed.Closing{Code: code, Reason: l.word(1)}
 	}
 	return nil
 }
@@ -233,12 +268,22 @@ func (e *roomEnv) drain() string {
 		}
 	}
 	e.checkLog()
+	for _, name := range e.refused {
+		fmt.Fprintf(&b, "%s takes no frame\n", name)
+	}
+	e.refused = nil
 	return b.String()
 }
 
 // brief prints a frame with its type, shortened, in front.
 func brief(o out) string {
 	frame := string(o.frame)
+	if o.binary {
+		return "binary " + frame
+	}
+	if !strings.HasPrefix(frame, "{") {
+		return "text " + frame
+	}
 	if o.replay {
 		frame = replayHead + frame[1:]
 	}

@@ -19,6 +19,9 @@ func (t target) transcript() bool {
 	return len(t.rest) > 0 && t.rest[len(t.rest)-1] == "get-messages"
 }
 
+// path is what follows the agent's own.
+func (t target) path() string { return "/" + strings.Join(t.rest, "/") }
+
 // maxName is the longest agent name, in bytes of the path.
 const maxName = 512
 

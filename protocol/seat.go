@@ -1,6 +1,10 @@
 package protocol
 
-import "github.com/coder/websocket"
+import (
+	"github.com/coder/websocket"
+
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+)
 
 // seat is what a room knows of one socket, or of one stream over HTTP. Its
 // holder (session, viewer) advances the cursor in it through room.take.
@@ -26,7 +30,7 @@ type seat struct {
 
 	// Invariant: idle => pos is the end of the log.
 	idle   bool // the writer has taken all and waits for wake
-	caught bool // has been idle since it joined or last asked for a replay: lag counts
+	caught bool // has been idle since it joined or last asked for a replay: less may wait for it
 
 	// These are facts as of the end of the log.
 	joined  bool   // greeted, and taking part
@@ -36,6 +40,11 @@ type seat struct {
 	chatted bool   // has sent a chat request
 	dated   bool   // its picture may be older than the transcript: worth a second push
 	bye     *farewell
+
+	terms      feed.Terms    // set before it asks to be greeted
+	early      []entry       // for it alone, from before it joined
+	earlyBytes int           // of early
+	eased      chan struct{} // closed when less waits for it; nil if nobody waits for that
 }
 
 // farewell ends a seat.
@@ -48,6 +57,14 @@ type farewell struct {
 
 func newSeat(id, pk string) *seat {
 	return &seat{id: id, pk: pk, wake: make(chan struct{}, 1)}
+}
+
+// ease lets go on who waits to send more.
+func (s *seat) ease() {
+	if s.eased != nil {
+		close(s.eased)
+		s.eased = nil
+	}
 }
 
 func (s *seat) rouse() {

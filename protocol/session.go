@@ -17,15 +17,17 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
-// session is one socket. It has two goroutines, a reader and a writer, and a
-// third while there is something to ask the Host: what the client sends is done
-// one by one in the order of its arrival, and the reader goes on reading
-// meanwhile, so that pings and closes are answered however slow an agent is.
+// session is one socket. It has two goroutines, a reader and a writer. What the
+// client sends is done one by one in the order of its arrival by a third, the
+// inbox, while there is something to do; the reader goes on reading meanwhile, so
+// that pings and closes are answered however slow an agent is. What the author
+// wrote about sockets runs on a fourth, the lane, and each call on one of its own.
 type session struct {
 	guest
-	conn *websocket.Conn
-	cork *corkConn
-	log  *slog.Logger
+	conn  *websocket.Conn
+	cork  *corkConn
+	log   *slog.Logger
+	chats bool // the agent is a chat agent
 
 	ctx    context.Context // ends with the socket
 	cancel context.CancelFunc
@@ -35,30 +37,31 @@ type session struct {
 
 	deaf atomic.Bool // the reader waits for room in the inbox, so no pong can be heard
 
-	mu     sync.Mutex // guards what follows
-	over   bool       // ended: no new goroutines
-	inbox  []task
-	queued int           // bytes of the frames in inbox
-	slack  chan struct{} // capacity 1: the inbox has become shorter
-	busy   bool          // a goroutine works on inbox
-	ping   *time.Timer
-}
+	inbox *queue
+	lane  *queue
 
-// task is what one frame asks for.
-type task struct {
-	size int
-	do   func()
+	// Written by the first task of the inbox, read by those behind it.
+	peer    Peer // nil: the agent has refused the socket
+	greeted bool // Opened has been called or is due
+
+	opened chan struct{} // closed when Opened has returned
+	calls  atomic.Int32  // under way
+
+	mu    sync.Mutex // guards what follows
+	over  bool       // ended
+	ping  *time.Timer
+	ended bool // code and reason are how
+	code  websocket.StatusCode
+	why   string
 }
 
 // maxMissed pings without a sign of life end a socket: one may be lost in the
 // buffers of a slow line.
 const maxMissed = 2
 
-// maxInbox is how many frames of one client may wait.
-const maxInbox = 256
-
 // open upgrades a request to a session, which then runs by itself.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
+	s := newSession(h, a, r.URL.Query().Get("_pk"))
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
 	conn, err := websocket.Accept(cw, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // checkOrigin has done it, with a clearer answer
@@ -66,28 +69,36 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	})
 	if err != nil {
 		h.log.Debug("upgrade failed", "agent", a, "error", err)
+		s.cancel()
 		return
 	}
 	conn.SetReadLimit(-1) // session.next has a limit of its own, with a clearer reason
-	pk := r.URL.Query().Get("_pk")
-	if pk == "" {
-		pk = newID()
-	}
-	s := &session{conn: conn, cork: cw.conn, slack: make(chan struct{}, 1)}
+	s.conn, s.cork = conn, cw.conn
 	// The connection itself: CloseNow waits for a close handshake that is under
 	// way, five seconds for each client that has gone without a word.
-	s.guest = guest{h: h, seat: newSeat(newID(), pk), cut: func() { _ = cw.conn.Close() }}
-	s.log = h.log.With("agent", a, "socket", s.seat.id)
-	s.ctx, s.cancel = context.WithCancel(h.ctx)
+	s.cut = func() { _ = cw.conn.Close() }
 	if !h.admit(&s.guest, a, 2) {
 		conn.Close(websocket.StatusServiceRestart, "node is stopping, reconnect")
 		s.cancel()
 		return
 	}
-	s.post(0, s.connect)
+	s.inbox.post(0, func() { s.connect(r) }, nil)
 	s.schedulePing()
 	go s.write()
 	go s.read()
+}
+
+func newSession(h *Handler, a feed.Address, pk string) *session {
+	if pk == "" {
+		pk = newID()
+	}
+	s := &session{
+		guest: guest{h: h, seat: newSeat(newID(), pk)}, chats: h.cfg.Host.Chats(a.Class),
+		inbox: newQueue(h), lane: newQueue(h), opened: make(chan struct{}),
+	}
+	s.log = h.log.With("agent", a, "socket", s.seat.id)
+	s.ctx, s.cancel = context.WithCancel(h.ctx)
+	return s
 }
 
 // end is called by whichever goroutine notices first that the socket is gone.
@@ -106,118 +117,77 @@ func (s *session) end() {
 	})
 }
 
-// read is the reader's goroutine.
+// read is the reader's goroutine. Its last act is to tell the agent, behind all
+// that was read, that the socket is gone.
 func (s *session) read() {
 	defer s.h.exit()
+	defer func() { s.inbox.post(0, s.hangUp, nil) }()
 	defer s.end()
 	for {
-		frame, err := s.next()
+		frame, binary, err := s.next()
 		if err != nil {
+			s.noteEnd(err)
 			return
 		}
-		if do := s.decode(frame); do != nil && !s.post(len(frame), do) {
-			return
+		do := s.decode(frame, binary)
+		if do == nil {
+			continue
 		}
-	}
-}
-
-// next reads a text frame. It takes no context: one that ends would close the
-// socket without a word, and closing the socket ends the read anyway.
-func (s *session) next() ([]byte, error) {
-	limit := s.h.cfg.MaxFrameBytes
-	for {
-		kind, r, err := s.conn.Reader(context.Background())
-		if err != nil {
-			return nil, err
-		}
-		frame, err := io.ReadAll(io.LimitReader(r, limit+1))
-		if err != nil {
-			return nil, err
-		}
-		if int64(len(frame)) > limit {
-			s.log.Warn("frame of a client is too large, closing its socket",
-				"limit", limit, "setting", "MaxFrameBytes")
-			s.conn.Close(websocket.StatusMessageTooBig, "frame is over the limit of "+byteCount(limit))
-			return nil, errors.New("frame too large")
-		}
-		if kind == websocket.MessageText {
-			return frame, nil
-		}
-	}
-}
-
-// post queues a task behind those before it. It waits while the inbox is full,
-// and returns false when the session is over.
-func (s *session) post(size int, do func()) bool {
-	for {
-		s.mu.Lock()
-		if s.over {
-			s.mu.Unlock()
-			return false
-		}
-		if len(s.inbox) == 0 || len(s.inbox) < maxInbox && int64(s.queued+size) <= s.h.cfg.MaxFrameBytes {
-			break
-		}
-		s.mu.Unlock()
 		s.deaf.Store(true)
-		select {
-		case <-s.slack:
-		case <-s.ctx.Done():
+		if !s.inbox.post(len(frame), func() { s.admitted(do) }, s.ctx.Done()) {
+			return
 		}
 		s.deaf.Store(false)
 	}
+}
+
+// admitted does what a frame asks for, unless the agent has refused its socket.
+func (s *session) admitted(do func()) {
+	if s.peer != nil {
+		do()
+	}
+}
+
+// next reads a frame. It takes no context: one that ends would close the socket
+// without a word, and closing the socket ends the read anyway.
+func (s *session) next() (frame []byte, binary bool, err error) {
+	limit := s.h.cfg.MaxFrameBytes
+	kind, r, err := s.conn.Reader(context.Background())
+	if err != nil {
+		return nil, false, err
+	}
+	if frame, err = io.ReadAll(io.LimitReader(r, limit+1)); err != nil {
+		return nil, false, err
+	}
+	if int64(len(frame)) > limit {
+		s.log.Warn("frame of a client is too large, closing its socket",
+			"limit", limit, "setting", "MaxFrameBytes")
+		s.shut(websocket.StatusMessageTooBig, "frame is over the limit of "+byteCount(limit))
+		return nil, false, errors.New("frame too large")
+	}
+	return frame, kind == websocket.MessageBinary, nil
+}
+
+// shut ends the socket from this side, now.
+func (s *session) shut(code websocket.StatusCode, reason string) {
+	s.noteEnd(websocket.CloseError{Code: code, Reason: reason})
+	s.conn.Close(code, reason)
+}
+
+// noteEnd keeps how the socket has ended, the first time.
+func (s *session) noteEnd(err error) {
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inbox = append(s.inbox, task{size, do})
-	s.queued += size
-	if !s.busy {
-		s.busy = true
-		s.h.enter()
-		go s.work()
-	}
-	return true
-}
-
-// work empties the inbox and ends.
-func (s *session) work() {
-	defer s.h.exit()
-	for {
-		s.mu.Lock()
-		if len(s.inbox) == 0 {
-			s.inbox, s.busy = nil, false
-			s.mu.Unlock()
-			return
-		}
-		t := s.inbox[0]
-		s.inbox[0] = task{}
-		s.inbox = s.inbox[1:]
-		s.queued -= t.size
-		s.mu.Unlock()
-		select {
-		case s.slack <- struct{}{}:
-		default:
-		}
-		t.do()
-	}
-}
-
-// connect is the first task of a session: it wakes the agent and greets the
-// socket with what the agent knows then.
-func (s *session) connect() {
-	ctx, cancel := context.WithTimeout(s.ctx, s.h.cfg.ConnectTimeout)
-	defer cancel()
-	a := s.room.askConnect(s.seat)
-	err := s.view(ctx, a)
-	if err == nil || !s.room.drop(a) || s.ctx.Err() != nil {
+	if s.ended {
 		return
 	}
-	if ctx.Err() != nil {
-		err = &Error{Code: Unavailable, Message: "agent is not ready yet, try again"}
+	s.ended = true
+	var ce websocket.CloseError
+	if errors.As(err, &ce) {
+		s.code, s.why = ce.Code, ce.Reason
+	} else {
+		s.code = websocket.StatusAbnormalClosure
 	}
-	e, hidden := public(err)
-	if hidden {
-		s.log.Error("agent cannot be reached", "error", err)
-	}
-	s.room.close(s.seat, farewell{code: statuses[e.Code].close, reason: closeReason(e.Message)})
 }
 
 // view asks the agent for its View and waits until the room has dealt with it.

@@ -70,7 +70,11 @@ func (s *session) send(batch []out, buf *scratch) error {
 			buf.frame = append(append(buf.frame[:0], replayHead...), frame[1:]...)
 			frame = buf.frame
 		}
-		if err = s.conn.Write(context.Background(), websocket.MessageText, frame); err != nil {
+		kind := websocket.MessageText
+		if o.binary {
+			kind = websocket.MessageBinary
+		}
+		if err = s.conn.Write(context.Background(), kind, frame); err != nil {
 			break
 		}
 	}
@@ -91,20 +95,26 @@ func (s *session) farewell(b *farewell) {
 		s.log.Warn("client reads too slowly, closing its socket",
 			"lag_frames", s.h.cfg.LagFrames, "lag_bytes", s.h.cfg.LagBytes, "settings", "LagFrames, LagBytes")
 	}
-	s.conn.Close(b.code, b.reason)
+	s.shut(b.code, b.reason)
 }
 
 // closeReason cuts text to what fits into a close frame.
 func closeReason(text string) string {
 	const limit = 123
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= limit {
 		return text
 	}
-	text = text[:limit-len("…")]
+	return strings.TrimSpace(cut(text, limit-len("…"))) + "…"
+}
+
+// cut is the beginning of a text, of at most limit bytes.
+func cut(text string, limit int) string {
+	text = text[:limit]
 	for !utf8.ValidString(text) {
 		text = text[:len(text)-1]
 	}
-	return strings.TrimSpace(text) + "…"
+	return text
 }
 
 func byteCount(n int64) string {
