@@ -61,6 +61,9 @@ export class UseChat {
     await expect.poll(async () => (await this.answerWords()).length).toBeGreaterThan(3);
   }
 
+  /** The status with which the next attempt to resume is answered. */
+  resumed = async () => (await this.page.waitForResponse(/\/chat\/[^/]+\/stream$/)).status();
+
   ended = (status = "ready") => expect(this.chat()).toHaveAttribute("data-status", status, { timeout: 60_000 });
 
   async answerWords() {
