@@ -35,6 +35,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ import (
 var (
 	_ = fmt.Sprint
 	_ = time.Now
+	_ = strings.NewReader
 	_ testing.TB
 	_ *actorstest.Harness
 	_ *node.Node

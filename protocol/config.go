@@ -40,15 +40,16 @@ type Config struct {
 	OriginPatterns []string
 
 	// MaxFrameBytes is the largest frame a client may send; a larger one closes
-	// its socket with 1009. The official hook sends the whole conversation with
-	// every request. Default 16 MiB.
+	// its socket with 1009. The body of a request over HTTP may be as large; a
+	// larger one is refused with 413. The official hook sends the whole
+	// conversation with every request. Default 16 MiB.
 	MaxFrameBytes int64
 
-	// LagFrames and LagBytes are how far a socket may lag behind what it is to
-	// be sent, before it is closed with 1013 (and its client reconnects and
-	// resumes). A single larger frame passes if nothing waits before it; the
-	// transcript of its greeting and a replay do not count, and while it takes those
-	// four times as much may wait. Defaults 4096 and 8 MiB.
+	// LagFrames and LagBytes are how far a socket, or a stream over HTTP, may lag
+	// behind what it is to be sent, before it is closed with 1013, or cut off (and
+	// its client reconnects and resumes). A single larger frame passes if nothing
+	// waits before it; the transcript of its greeting and a replay do not count, and
+	// while it takes those four times as much may wait. Defaults 4096 and 8 MiB.
 	LagFrames int
 	LagBytes  int
 
@@ -57,7 +58,8 @@ type Config struct {
 
 	// PingEvery is how often a socket is probed for life, give or take a
 	// quarter; PingTimeout how long it may take to answer. Two in a row without
-	// an answer, or anything else from the client, end it. Defaults 30 s, 10 s.
+	// an answer, or anything else from the client, end it. A stream over HTTP in
+	// which nothing happens for PingEvery gets a comment. Defaults 30 s, 10 s.
 	PingEvery   time.Duration
 	PingTimeout time.Duration
 

@@ -42,7 +42,7 @@ func FuzzFrames(f *testing.F) {
 		host.h = h
 		a := feed.Address{Class: "C", Name: "n"}
 		s := newSession(h, a, "pk")
-		require.True(t, h.admit(s, a))
+		require.True(t, h.admit(&s.guest, a, 2))
 		s.connect(httptest.NewRequest(http.MethodGet, "/agents/c/n", nil))
 		for greeting := true; greeting; {
 			batch, _ := s.room.take(s.seat, nil)

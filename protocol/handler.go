@@ -31,12 +31,20 @@ type Handler struct {
 	ctx    context.Context // ends when a Close has waited long enough
 	cancel context.CancelFunc
 
-	mu       sync.Mutex // guards what follows, and refs and held of rooms
-	rooms    map[feed.Address]*room
-	sessions map[*session]struct{}
-	closing  bool
-	running  int           // goroutines of sessions
-	idle     chan struct{} // closed when closing and none runs
+	mu      sync.Mutex // guards what follows, and refs and held of rooms
+	rooms   map[feed.Address]*room
+	guests  map[*guest]struct{}
+	closing bool
+	running int           // goroutines of guests
+	idle    chan struct{} // closed when closing and none runs
+}
+
+// guest is whoever has a seat in a room: a socket, or a response that streams.
+type guest struct {
+	h    *Handler
+	room *room // set by admit
+	seat *seat
+	cut  func() // breaks its connection
 }
 
 // New returns a Handler that is ready to serve, or an error that names the
@@ -52,7 +60,7 @@ func New(cfg Config) (*Handler, error) {
 		anyOrigin: slices.Contains(cfg.OriginPatterns, "*"),
 		log:       cfg.Log,
 		rooms:     map[feed.Address]*room{},
-		sessions:  map[*session]struct{}{},
+		guests:    map[*guest]struct{}{},
 		idle:      make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -126,20 +134,20 @@ func (h *Handler) unref(r *room) {
 	}
 }
 
-// Close takes no new sockets, closes all with 1012 after what is due to them,
-// and returns when none of their goroutines runs. When ctx ends it cuts them
-// off, cancels their calls to Host, and returns the error of ctx. It may be
-// called again, also meanwhile.
+// Close takes no new sockets and streams, ends all after what is due to them
+// (sockets with 1012), and returns when none of their goroutines runs. When ctx
+// ends it cuts them off, cancels their calls to Host, and returns the error of
+// ctx. It may be called again, also meanwhile.
 func (h *Handler) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.closing {
 		h.closing = true
 		h.checkIdle()
 	}
-	sessions := slices.Collect(maps.Keys(h.sessions))
+	guests := slices.Collect(maps.Keys(h.guests))
 	h.mu.Unlock()
-	for _, s := range sessions {
-		s.room.close(s.seat, farewell{code: websocket.StatusServiceRestart, reason: "node is stopping, reconnect"})
+	for _, g := range guests {
+		g.room.close(g.seat, farewell{code: websocket.StatusServiceRestart, reason: "node is stopping, reconnect"})
 	}
 	select {
 	case <-h.idle:
@@ -147,37 +155,35 @@ func (h *Handler) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		h.cancel()
-		for _, s := range sessions {
-			// The connection itself: CloseNow waits for a close handshake that is under
-			// way, five seconds for each client that has gone without a word.
-			_ = s.cork.Close()
+		for _, g := range guests {
+			g.cut()
 		}
 		return ctx.Err()
 	}
 }
 
-// admit makes room for a session and its two goroutines; false when closing.
-func (h *Handler) admit(s *session, a feed.Address) bool {
+// admit makes room for a guest and its goroutines; false when closing.
+func (h *Handler) admit(g *guest, a feed.Address, goroutines int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing {
 		return false
 	}
-	s.room = h.roomOf(a)
-	s.room.refs++
-	h.sessions[s] = struct{}{}
-	h.running += 2
+	g.room = h.roomOf(a)
+	g.room.refs++
+	h.guests[g] = struct{}{}
+	h.running += goroutines
 	return true
 }
 
-// enter counts one more goroutine of a session that still has one.
+// enter counts one more goroutine of a guest that still has one.
 func (h *Handler) enter() {
 	h.mu.Lock()
 	h.running++
 	h.mu.Unlock()
 }
 
-// exit is the last act of a session's goroutine.
+// exit is the last act of a guest's goroutine.
 func (h *Handler) exit() {
 	h.mu.Lock()
 	h.running--
@@ -196,11 +202,11 @@ func (h *Handler) checkIdle() {
 }
 
 // forget releases what admit took.
-func (h *Handler) forget(s *session) {
+func (h *Handler) forget(g *guest) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.sessions, s)
-	h.unref(s.room)
+	delete(h.guests, g)
+	h.unref(g.room)
 }
 
 func (h *Handler) stopping() bool {

@@ -33,7 +33,9 @@ type scriptedHost struct {
 	messages string
 	fail     error // of View
 	submit   func(context.Context, feed.Submit) error
-	plain    bool // the agents do not chat
+	await    func(context.Context, string) (protocol.Outcome, error)
+	stored   map[string]string // messages by id
+	plain    bool              // the agents do not chat
 
 	author
 	enter   func(r *http.Request, parent, child feed.Address) error
@@ -122,11 +124,17 @@ func (s *scriptedHost) Enter(_ context.Context, r *http.Request, parent, child f
 	return s.enter(r, parent, child)
 }
 
-func (s *scriptedHost) Message(context.Context, feed.Address, string) ([]byte, error) {
+func (s *scriptedHost) Message(_ context.Context, _ feed.Address, id string) ([]byte, error) {
+	if m, ok := s.stored[id]; ok {
+		return []byte(m), nil
+	}
 	return nil, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 
-func (s *scriptedHost) Await(context.Context, feed.Address, string) (protocol.Outcome, error) {
+func (s *scriptedHost) Await(ctx context.Context, _ feed.Address, request string) (protocol.Outcome, error) {
+	if s.await != nil {
+		return s.await(ctx, request)
+	}
 	return protocol.Outcome{}, &protocol.Error{Code: protocol.NotFound, Message: "Not Found"}
 }
 

@@ -76,6 +76,8 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, t target) {
 		h.refuse(w, r, err)
 	case t.transcript() && h.cfg.Host.Chats(t.address.Class):
 		h.serveTranscript(w, r, t.address)
+	case h.endpoint(t) != nil:
+		h.serveEndpoint(w, r, t)
 	case h.cfg.Host.Serve(w, r, t.address, t.path()):
 	default:
 		h.refuse(w, r, &Error{Code: NotFound, Message: "Not implemented"})

@@ -15,6 +15,7 @@ type entry struct {
 	replay *replay // instead of a frame
 	to     *seat   // nil: for every seat …
 	except []*seat // … except these
+	of     *answer // whose chunk or end it is, if somebody follows that alone
 	binary bool    // the frame is no text
 	free   bool    // its bytes are no lag
 	chat   bool    // not for a seat that is veiled here
@@ -49,6 +50,9 @@ func (s *seat) reach(e *entry) bool {
 	}
 	if e.frame == nil && e.replay == nil {
 		return false
+	}
+	if s.only != nil {
+		return e.of == s.only
 	}
 	return e.to == s || !(e.chat && s.veiled) && !(e.state && s.terms.NoProtocol) && !slices.Contains(e.except, s)
 }

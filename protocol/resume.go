@@ -14,8 +14,11 @@ type ask struct {
 	n     uint64
 	seat  *seat
 	greet bool  // the socket is new; else it has asked whether to resume
-	probe probe // echoed in the answer to that
+	look  bool  // instead: a request over HTTP, what runs is all that it wants
+	probe probe // echoed in the answer to a resume request
 	done  chan struct{}
+
+	messages []byte // after done, of a look: the transcript as of this place in the feed
 }
 
 func (r *room) newAsk(s *seat, greet bool, p probe) *ask {
@@ -47,6 +50,11 @@ func (r *room) view(it feed.View) {
 	}
 	delete(r.asks, it.Ask)
 	defer close(a.done)
+	if a.look {
+		a.messages = it.Messages
+		r.followCurrent(a.seat)
+		return
+	}
 	if a.greet {
 		r.greet(a.seat, it)
 		return

@@ -37,6 +37,8 @@ type room struct {
 	retrying   string           // request that waits between two attempts, if recovering
 	senders    map[string]*seat // which socket sent which request, until it ends
 	asks       map[uint64]*ask
+	answers    map[string]*answer // those that are followed, by the request that they are under now
+	handed     *answer            // its request was handed over to one that is still to be accepted
 }
 
 // maxRecent requests that ended are remembered for late ACKs.
@@ -51,6 +53,7 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		askCount: askCount,
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
+		answers:  map[string]*answer{},
 	}
 	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
 	r.log.slow = func(s *seat) {
@@ -71,6 +74,7 @@ func (r *room) Put(item feed.Item) {
 	case feed.Accepted:
 		r.failed = nil
 		r.pending = append(r.pending, it.Request)
+		r.takeOver(it.Request)
 	case feed.Opened:
 		r.stream = newStream(it.Request, it.Continuation)
 	case feed.Closed:
@@ -109,7 +113,7 @@ func (r *room) chunk(c feed.Chunk) {
 	if len(st.frames) == 1 {
 		r.offerToParked()
 	}
-	r.cast(entry{frame: frame, chat: true})
+	r.cast(entry{frame: frame, chat: true, of: r.answers[st.request]})
 }
 
 // loaded replaces everything that was known. If an older incarnation left a
@@ -136,6 +140,7 @@ func (r *room) loaded(it feed.Loaded) {
 func (r *room) forget() {
 	r.pending, r.stream, r.failed, r.recent = nil, nil, nil, nil
 	r.recovering, r.retrying = false, ""
+	r.handed = nil
 }
 
 // closed: from here on nobody is veiled, so that everybody gets the transcript
@@ -174,15 +179,20 @@ func (r *room) transcript(it feed.Transcript) {
 func (r *room) ended(e feed.Ended) {
 	r.closed(e.Request)
 	r.unpend(e.Request)
-	sender := r.senders[e.Request]
+	sender, a := r.senders[e.Request], r.answers[e.Request]
 	delete(r.senders, e.Request)
 	for _, frame := range terminalFrames(&e) {
 		if !e.Private {
-			r.cast(entry{frame: frame})
-		} else if sender != nil {
-			r.direct(sender, frame)
+			r.cast(entry{frame: frame, of: a})
+			continue
+		}
+		for _, s := range r.log.seats {
+			if s == sender || a != nil && s.only == a {
+				r.log.add(entry{to: s, frame: frame, of: a})
+			}
 		}
 	}
+	r.handOver(a, &e)
 	r.remember(e)
 	if r.stream != nil && r.stream.request == e.Request {
 		r.stream = nil
@@ -334,5 +344,6 @@ func (r *room) leave(s *seat) {
 			delete(r.asks, n)
 		}
 	}
+	r.unfollow(s)
 	s.rouse()
 }

@@ -27,6 +27,8 @@ import (
 //	probe A [p1] [messages=(…)] [held]   resume request; p1 is its probeId
 //	ack A [r1]                           acceptance of an offer
 //	send A r1 · refuse A r1 text         A submits r1 · the agent refuses it
+//	follow A r1                          A is a request over HTTP that submits r1
+//	look A [messages=(…)]                A is one that asks for what runs
 //	say A words                          author's code sends A a frame
 //	end A 4001 reason                    author's code closes A
 //	leave A                              the socket is gone
@@ -155,6 +157,13 @@ func (e *roomEnv) socket(cmd string, l line) {
 		e.room.ack(s, l.word(1))
 	case "send":
 		e.room.sent(s, l.word(1))
+	case "follow":
+		e.seats[name] = newSeat(name, "")
+		e.room.follow(e.seats[name], l.word(1))
+	case "look":
+		e.seats[name] = newSeat(name, "")
+		e.asks[name] = e.room.askCurrent(e.seats[name])
+		e.unlessHeld(name, l)
 	case "refuse":
 		e.room.refused(s, l.word(1), l.word(2))
 	case "say":
@@ -306,6 +315,10 @@ func (e *roomEnv) checkLog() {
 		}
 	}
 	require.Equal(e.t, busy, l.busy)
+	for request, a := range e.room.answers {
+		follows := func(s *seat) bool { return s.only == a }
+		require.True(e.t, slices.ContainsFunc(l.seats, follows), "nobody follows %s any more", request)
+	}
 	if busy == 0 {
 		require.Empty(e.t, l.entries)
 	}

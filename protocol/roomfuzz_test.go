@@ -22,6 +22,9 @@ import (
 //   - no chunk after the terminal frame
 //   - a terminal frame for every turn that ended while the socket took part
 //   - exactly one answer to every resume request
+//   - to whom follows one answer over HTTP, that and nothing else: its chunks from
+//     the first on, also those of the recoveries that it is handed over to, and
+//     one end, which is the last frame
 func FuzzRoom(f *testing.F) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -54,6 +57,8 @@ type game struct {
 	seq     uint64
 	chunks  map[string]uint64 // of each turn that has ended
 	players []*player
+	last    string // failed, and nothing has begun since
+	again   string // goes on with an answer that was cut off
 }
 
 type player struct {
@@ -64,6 +69,9 @@ type player struct {
 	offers  []string // seen and not accepted
 	streams map[string]*seen
 	due     []string // turns whose terminal frame it must get
+
+	follows []string // over HTTP: the requests of the answer, until it is over
+	late    bool     // over HTTP: came after it
 }
 
 // seen is what a client has of one stream.
@@ -75,6 +83,10 @@ type seen struct {
 }
 
 func (g *game) play(op, arg byte) {
+	if op%32 == 3 && len(g.players) < 8 {
+		g.playHTTP(arg)
+		return
+	}
 	if op%8 >= 4 && len(g.players) > 0 {
 		g.playClient(op, g.players[int(arg)%len(g.players)])
 		return
@@ -101,7 +113,28 @@ func (g *game) accept() {
 	g.turns++
 	id := fmt.Sprint("r", g.turns)
 	g.queue = append(g.queue, id)
+	g.last = ""
 	g.room.Put(feed.Accepted{Request: id})
+}
+
+// playHTTP is a request over HTTP: a message, or a page that resumes.
+func (g *game) playHTTP(arg byte) {
+	p := &player{seat: newSeat(fmt.Sprint("s", len(g.players)), ""), answers: map[string]int{}, streams: map[string]*seen{}}
+	g.players = append(g.players, p)
+	if arg%2 == 0 {
+		p.follows = []string{fmt.Sprint("r", g.turns+1)}
+		g.room.follow(p.seat, p.follows[0])
+		g.accept()
+		return
+	}
+	g.room.Put(feed.View{Ask: g.room.askCurrent(p.seat).n, Messages: []byte("[1]")})
+	switch {
+	case len(g.queue) > 0:
+		p.follows = []string{g.queue[0]}
+	case g.last != "":
+		p.follows, p.late = []string{g.last}, true
+	}
+	require.Equal(g.t, len(p.follows) > 0, p.seat.joined, "follows what there is")
 }
 
 // step moves the first turn on, along any path that the feed allows.
@@ -127,17 +160,43 @@ func (g *game) end(arg byte) {
 	g.queue = g.queue[1:]
 	g.open, g.closed = false, false
 	g.chunks[id], g.seq = g.seq, 0
-	outcomes := []feed.Outcome{feed.Completed, feed.Errored, feed.Aborted}
+	outcomes := []feed.Outcome{feed.Completed, feed.Errored, feed.Aborted, feed.Recovering}
+	e := feed.Ended{Request: id, Outcome: outcomes[arg/2%4], InBand: arg%2 == 0}
 	g.room.Put(feed.Transcript{Messages: []byte("[1]"), Request: id})
-	g.room.Put(feed.Ended{Request: id, Outcome: outcomes[arg%3], InBand: arg%2 == 0})
+	g.room.Put(e)
+	g.last = map[feed.Outcome]string{feed.Errored: id}[e.Outcome]
 	for _, p := range g.players {
-		if p.seat.joined {
+		if p.seat.joined && (p.follows == nil || slices.Contains(p.follows, id)) {
 			p.due = append(p.due, id)
+		}
+	}
+	if id == g.again {
+		g.again = ""
+		g.room.Put(feed.Recovery{Request: id})
+	}
+	if e.Outcome == feed.Recovering {
+		g.recover(id)
+	}
+}
+
+// recover accepts, before all others, the request that goes on with id's answer.
+func (g *game) recover(id string) {
+	g.accept()
+	next := g.queue[len(g.queue)-1]
+	g.queue = slices.Insert(g.queue[:len(g.queue)-1], 0, next)
+	g.again = next
+	g.room.Put(feed.Recovery{On: true, Request: next})
+	for _, p := range g.players {
+		if slices.Contains(p.follows, id) {
+			p.follows = append(p.follows, next)
 		}
 	}
 }
 
 func (g *game) playClient(op byte, p *player) {
+	if p.seat.only != nil && op/8%8 < 4 {
+		return // has no way to say anything
+	}
 	switch op / 8 % 8 {
 	case 0:
 		p.probes++
@@ -191,6 +250,9 @@ type received struct {
 func (g *game) receive(p *player, frame string) {
 	var f received
 	require.NoError(g.t, json.Unmarshal([]byte(frame), &f))
+	if p.seat.only != nil {
+		require.Contains(g.t, p.follows, f.ID, "a frame of another answer: %s", frame)
+	}
 	if f.ProbeID != "" {
 		p.answers[f.ProbeID]++
 	}
@@ -207,7 +269,7 @@ func (g *game) receive(p *player, frame string) {
 	case f.Replay:
 		g.replayed(st, f, frame)
 	case f.Done || f.Error:
-		if st.next > 0 && !st.offered && !st.over {
+		if (st.next > 0 || p.seat.only != nil && !p.late) && !st.offered && !st.over {
 			require.Equal(g.t, g.chunks[f.ID], st.next, "chunks are missing before %s", frame)
 		}
 		st.over = true

@@ -6,9 +6,11 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
-// seat is what a room knows of one socket. The socket itself (session) holds
-// it, and its writer advances the cursor in it through room.take.
+// seat is what a room knows of one socket, or of one stream over HTTP. Its
+// holder (session, viewer) advances the cursor in it through room.take.
 type seat struct {
+	only *answer // is sent nothing else; nil: takes part in all. Never changed after it has joined
+
 	id   string        // unique for each socket; what feed items name in By
 	pk   string        // chosen by the client, kept over its reconnects; not unique
 	wake chan struct{} // capacity 1: there may be something to take

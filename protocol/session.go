@@ -23,9 +23,7 @@ import (
 // that pings and closes are answered however slow an agent is. What the author
 // wrote about sockets runs on a fourth, the lane, and each call on one of its own.
 type session struct {
-	h     *Handler
-	room  *room
-	seat  *seat
+	guest
 	conn  *websocket.Conn
 	cork  *corkConn
 	log   *slog.Logger
@@ -73,7 +71,10 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
 	}
 	conn.SetReadLimit(-1) // session.next has a limit of its own, with a clearer reason
 	s.conn, s.cork = conn, cw.conn
-	if !h.admit(s, a) {
+	// The connection itself: CloseNow waits for a close handshake that is under
+	// way, five seconds for each client that has gone without a word.
+	s.cut = func() { _ = cw.conn.Close() }
+	if !h.admit(&s.guest, a, 2) {
 		conn.Close(websocket.StatusServiceRestart, "node is stopping, reconnect")
 		s.cancel()
 		return
@@ -89,7 +90,7 @@ func newSession(h *Handler, a feed.Address, pk string) *session {
 		pk = newID()
 	}
 	s := &session{
-		h: h, seat: newSeat(newID(), pk), chats: h.cfg.Host.Chats(a.Class),
+		guest: guest{h: h, seat: newSeat(newID(), pk)}, chats: h.cfg.Host.Chats(a.Class),
 		inbox: newQueue(h), lane: newQueue(h), opened: make(chan struct{}),
 	}
 	s.log = h.log.With("agent", a, "socket", s.seat.id)
@@ -116,7 +117,7 @@ func (s *session) end() {
 		s.cancel()
 		s.room.leave(s.seat)
 		s.conn.CloseNow()
-		s.h.forget(s)
+		s.h.forget(&s.guest)
 	})
 }
 

@@ -42,7 +42,7 @@ func (c *serveCommand) Run(p *program) error {
 	server := &http.Server{
 		Handler:           c.routes(n, p.agents),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute, // of plain requests, which have no bodies worth waiting for
+		ReadTimeout:       time.Minute, // until a request has been read
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}
