@@ -33,6 +33,14 @@ func (h *host) Class(segment string) (string, bool) {
 	return class, ok
 }
 
+// agent returns the handle of an address whose class came from Class.
+func (h *host) agent(a feed.Address) (*actors.Ref, error) {
+	if _, ok := h.runtime.Class(a.Class); !ok {
+		return nil, &protocol.Error{Code: protocol.NotFound, Message: "no such agent class"}
+	}
+	return h.runtime.Ref(a), nil
+}
+
 func (h *host) Chats(string) bool { return true }
 
 func (h *host) Connect(context.Context, feed.Address, feed.Socket, *http.Request) (protocol.Peer, error) {
@@ -97,7 +105,11 @@ func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messa
 }
 
 func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {
-	return wire(do(h.runtime.Ref(a)))
+	r, err := h.agent(a)
+	if err != nil {
+		return err
+	}
+	return wire(do(r))
 }
 
 // codes are the sockets' words for the agents' refusals.
