@@ -14,11 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
-// Erase deletes an agent for good that does not run: its journal, which need not
-// be readable, and those of all below it. An incarnation that does run, here or on
-// another node, ends at its next append. If Erase is cut off, the next start of a
-// node finishes it. An agent that there never was is no error.
-func Erase(ctx context.Context, store persistence.Store, a feed.Address) error {
+// erase deletes an agent for good from outside: its journal, which need not be
+// readable, and those of all below it. An incarnation that runs ends at its next
+// append. If erase is cut off, the next start of a node finishes it. An agent that
+// there never was is no error.
+func erase(ctx context.Context, store persistence.Store, a feed.Address) error {
 	stream := a.Path()
 	if err := fence(ctx, store, stream, persistence.Now); err != nil {
 		return err
