@@ -38,7 +38,13 @@ type room struct {
 	retrying   string           // request that waits between two attempts, if recovering
 	senders    map[string]*seat // which socket sent which request, until it ends
 	asks       map[uint64]*ask
+
+	news uint64             // grows with each change of the conversation
+	left map[string]absence // by the pk of a socket that has gone
 }
+
+// maxLeft sockets that have gone are remembered.
+const maxLeft = 256
 
 // maxRecent requests that ended are remembered for late ACKs.
 const maxRecent = 32
@@ -53,6 +59,7 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		askCount: askCount,
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
+		left:     map[string]absence{},
 	}
 	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
 	r.log.slow = func(s *seat) {
@@ -153,6 +160,7 @@ func (r *room) unveilAll() {
 }
 
 func (r *room) transcript(it feed.Transcript) {
+	r.news++
 	if len(r.log.seats) == 0 {
 		return
 	}
@@ -216,6 +224,7 @@ func (r *room) remember(e feed.Ended) {
 }
 
 func (r *room) cleared(it feed.Cleared) {
+	r.news++
 	r.unveilAll()
 	r.pending, r.stream, r.failed = nil, nil, nil
 	r.releaseIfNothingPends()
@@ -272,6 +281,7 @@ func (r *room) dismiss(s *seat, b farewell) {
 	if s.bye != nil {
 		return
 	}
+	r.noteAbsence(s)
 	s.bye = &b
 	if b.at == 0 {
 		r.log.leave(s)
@@ -312,6 +322,7 @@ func (r *room) leave(s *seat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.bye == nil {
+		r.noteAbsence(s)
 		s.bye = &farewell{}
 	}
 	s.bye.at = 0

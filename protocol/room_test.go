@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // its sockets line by line, and prints what each socket's writer then takes, in
 // the order of the sockets' names. -rewrite accepts what comes out.
 //
-//	connect A [messages=(u1,a1)] [held]  a socket comes; held: the agent has not answered yet
+//	connect A [messages=(u1,a1)] [held]  a socket comes (pk=B: the page of B is back); held: the agent has not answered yet
 //	view A [messages=(…)]                the agent answers what A waits for
 //	probe A [p1] [messages=(…)] [held]   resume request; p1 is its probeId
 //	ack A [r1]                           acceptance of an offer
@@ -118,7 +119,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 	s := e.seats[name]
 	switch cmd {
 	case "connect":
-		s = newSeat(name, name)
+		s = newSeat(name, cmp.Or(l.value("pk"), name))
 		e.seats[name] = s
 		e.asks[name] = e.room.askConnect(s)
 		e.unlessHeld(name, l)
