@@ -143,7 +143,14 @@ func (r *room) resume(s *seat, p probe) *ask {
 		return nil
 	}
 	first := !s.probed && !s.chatted && s.dated
+	// A page sends what was typed while it was away, and then asks: it gets the
+	// answer already. An offer would hold that back, until after its end perhaps.
+	gets := !s.probed && r.stream.offerable() && r.senders[r.stream.request] == s
 	s.probed = true
+	if gets {
+		r.direct(s, noneFrame("", p))
+		return nil
+	}
 	if r.answer(s, p) {
 		return nil
 	}

@@ -149,6 +149,9 @@ func (r *room) closed(request string) {
 		return
 	}
 	r.stream.closed = true
+	if s := r.senders[request]; s != nil && s.offered == request {
+		delete(r.senders, request) // it has not been shown all: the transcript is for it, too
+	}
 	r.unveilAll()
 }
 
