@@ -16,7 +16,7 @@ BENCH    ?= .
 export PATH := $(CURDIR)/.tmp/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate test test-go test-aisdk test-blackbox test-browser vet lint check-generated check-web fuzz bench setup setup-check
+.PHONY: help run build web generate test test-go test-aisdk test-blackbox test-hooks test-browser vet lint check-generated check-web fuzz bench setup setup-check
 
 ##@ Use
 
@@ -53,6 +53,10 @@ test-aisdk: setup ## our fold of message streams against the AI SDK's own reader
 test-blackbox: ## the real binary on real sockets, killed and restarted (HOLDFAST_KILLS times)
 	go test -count=1 -timeout=20m $(blackbox)
 	go test -count=1 -timeout=20m -v ./test/kill
+
+test-hooks: setup ## every option and value of the published hooks, against a real node
+	go build -o bin/testnode ./test/testnode
+	cd test/hooks && npm ci --ignore-scripts --no-audit --no-fund && HOLDFAST_TESTNODE_BIN=$(CURDIR)/bin/testnode npm test
 
 test-browser: setup ## the chat page in a real browser against the real binary
 	go build -o bin/node ./cmd/node

@@ -77,6 +77,7 @@ func (r *room) greet(s *seat, it feed.View) {
 	s.joined = true
 	r.log.join(s)
 	streaming := r.stream.offerable()
+	r.tellMissed(s, it)
 	switch {
 	case streaming:
 		r.offer(s, probe{})
@@ -116,6 +117,45 @@ func (r *room) push(s *seat, it feed.View) {
 	r.log.add(entry{to: s, frame: messagesFrame(it.Messages, true), free: true})
 }
 
+// absence is what the page of a lost socket knew.
+type absence struct {
+	watched string // request whose stream it was shown; "" if none
+	news    uint64
+}
+
+func (r *room) noteAbsence(s *seat) {
+	if !s.joined {
+		return
+	}
+	a := absence{news: r.news}
+	if r.stream.offerable() && s.offered == "" {
+		a.watched = r.stream.request
+	}
+	if len(r.left) == maxLeft {
+		clear(r.left)
+	}
+	r.left[s.pk] = a
+}
+
+// tellMissed tells a page that is back while something goes on what a replay will
+// not. An answer that it watched goes on for it until it hears of its end; the
+// one that is offered now stands, for it, behind the last message that it knows.
+// (If nothing goes on, the push and the "idle" do both.)
+func (r *room) tellMissed(s *seat, it feed.View) {
+	a, back := r.left[s.pk]
+	delete(r.left, s.pk)
+	streaming := r.stream.offerable()
+	if !back || !streaming && len(r.pending) == 0 {
+		return
+	}
+	if e := r.recall(a.watched); e != nil {
+		r.direct(s, settledFrame(a.watched, e))
+	}
+	if streaming && a.news != r.news && pushed(it) {
+		r.direct(s, messagesFrame(it.Messages, true))
+	}
+}
+
 // pushed reports whether a socket is to be shown it. The empty list of a new
 // conversation tells nothing; that of a cleared one is news to whoever was away.
 func pushed(it feed.View) bool { return it.Wiped || !emptyList(it.Messages) }
@@ -131,7 +171,14 @@ func (r *room) resume(s *seat, p probe) *ask {
 		return nil
 	}
 	first := !s.probed && !s.chatted && s.dated
+	// A page sends what was typed while it was away, and then asks: it gets the
+	// answer already. An offer would hold that back, until after its end perhaps.
+	gets := !s.probed && r.stream.offerable() && r.senders[r.stream.request] == s
 	s.probed = true
+	if gets {
+		r.direct(s, noneFrame("", p))
+		return nil
+	}
 	if r.answer(s, p) {
 		return nil
 	}

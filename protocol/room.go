@@ -39,7 +39,13 @@ type room struct {
 	asks       map[uint64]*ask
 	answers    map[string]*answer // those that are followed, by the request that they are under now
 	handed     *answer            // its request was handed over to one that is still to be accepted
+
+	news uint64             // grows with each change of the conversation
+	left map[string]absence // by the pk of a socket that has gone
 }
+
+// maxLeft sockets that have gone are remembered.
+const maxLeft = 256
 
 // maxRecent requests that ended are remembered for late ACKs.
 const maxRecent = 32
@@ -54,6 +60,7 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
 		answers:  map[string]*answer{},
+		left:     map[string]absence{},
 	}
 	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
 	r.log.slow = func(s *seat) {
@@ -150,6 +157,9 @@ func (r *room) closed(request string) {
 		return
 	}
 	r.stream.closed = true
+	if s := r.senders[request]; s != nil && s.offered == request {
+		delete(r.senders, request) // it has not been shown all: the transcript is for it, too
+	}
 	r.unveilAll()
 }
 
@@ -161,6 +171,7 @@ func (r *room) unveilAll() {
 }
 
 func (r *room) transcript(it feed.Transcript) {
+	r.news++
 	if len(r.log.seats) == 0 {
 		return
 	}
@@ -222,6 +233,7 @@ func (r *room) remember(e feed.Ended) {
 }
 
 func (r *room) cleared(it feed.Cleared) {
+	r.news++
 	r.unveilAll()
 	r.pending, r.stream, r.failed = nil, nil, nil
 	r.releaseIfNothingPends()
@@ -288,6 +300,7 @@ func (r *room) dismiss(s *seat, b farewell) {
 	if s.bye != nil {
 		return
 	}
+	r.noteAbsence(s)
 	s.bye = &b
 	s.ease()
 	if b.at == 0 {
@@ -329,6 +342,7 @@ func (r *room) leave(s *seat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.bye == nil {
+		r.noteAbsence(s)
 		s.bye = &farewell{}
 	}
 	s.bye.at = 0

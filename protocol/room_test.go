@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ import (
 // its sockets line by line, and prints what each socket's writer then takes, in
 // the order of the sockets' names. -rewrite accepts what comes out.
 //
-//	connect A [messages=(u1,a1)] [held]  a socket comes; held: the agent has not answered yet
+//	connect A [messages=(u1,a1)] [held]  a socket comes (pk=B: the page of B is back); held: the agent has not answered yet
 //	  [state=5]                          the agent's state, for connect and view
 //	  [plain]                            the agent is no chat agent, for connect and view
 //	  [no-protocol] [no-identity]        what the agent grants
@@ -140,7 +141,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 	s := e.seats[name]
 	switch cmd {
 	case "connect":
-		s = newSeat(name, name)
+		s = newSeat(name, cmp.Or(l.value("pk"), name))
 		s.terms = feed.Terms{NoProtocol: l.has("no-protocol"), NoIdentity: l.has("no-identity")}
 		e.seats[name] = s
 		e.asks[name] = e.room.askConnect(s)

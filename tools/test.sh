@@ -14,6 +14,7 @@ stages=(
 	"test-aisdk     our fold of message streams against the AI SDK's own reader"
 	"test-blackbox  the real binary on real sockets, killed and restarted"
 	"check-web      the committed page is what its sources build to"
+	"test-hooks     every option and value of the published hooks, against a real node"
 	"test-browser   the page in a real browser against the real binary"
 )
 

@@ -63,7 +63,8 @@ export async function startProvider({ bin = process.env.HOLDFAST_PROVIDER_BIN, p
   };
 }
 
-async function startProcess(bin, args, env, readyUrl) {
+/** Runs bin and returns when readyUrl answers. */
+export async function startProcess(bin, args, env, readyUrl) {
   const child = spawn(bin, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   let log = "";
   const keep = (data) => (log = (log + data).slice(-LOG_CHARS));

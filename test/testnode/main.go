@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -72,7 +73,14 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: n.Handler()}
+	agents := n.Handler()
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/release" {
+			held.ServeHTTP(w, r)
+			return
+		}
+		agents.ServeHTTP(w, r)
+	})}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()
@@ -121,16 +129,17 @@ func helperGate(_ context.Context, self *actors.Self, _ *http.Request, child act
 	return nil
 }
 
-// custom maps /custom/… to the agent that a session would have chosen.
+// custom maps /custom/… to the agent that a session would have chosen, which ?as= names.
 func custom(r *http.Request) (a feed.Address, rest string, ok bool) {
 	rest, ok = strings.CutPrefix(r.URL.Path, "/custom/")
-	return feed.Address{Class: "ChatAgent", Name: "from-session"}, rest, ok
+	return feed.Address{Class: "ChatAgent", Name: cmp.Or(r.URL.Query().Get("as"), "from-session")}, rest, ok
 }
 
-// deny refuses requests with ?deny=1.
+// deny refuses requests that ask for it: in the query, a header, or a cookie.
 func deny(code protocol.Code) protocol.Gate {
 	return func(r *http.Request, _ feed.Address) (*http.Request, error) {
-		if r.URL.Query().Get("deny") == "1" {
+		cookie, err := r.Cookie("deny")
+		if r.URL.Query().Get("deny") == "1" || r.Header.Get("X-Deny") == "1" || err == nil && cookie.Value == "1" {
 			return nil, &protocol.Error{Code: code, Message: "denied"}
 		}
 		return r, nil

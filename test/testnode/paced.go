@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/actors"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // pacedBody is what a request asks of script:paced, in the fields of its body.
@@ -13,6 +14,13 @@ type pacedBody struct {
 	Words   int    `json:"words"`
 	DelayMs int    `json:"delayMs"`
 	Fail    bool   `json:"fail"`
+	// Data and Toast are sent before the words, as data parts; Toast is transient.
+	Data  json.RawMessage `json:"data"`
+	Toast json.RawMessage `json:"toast"`
+	// Hold is where the answer waits before its word HoldAt, counted from 1; with 0,
+	// and when it goes on after a cut, before it begins.
+	Hold   string `json:"hold"`
+	HoldAt int    `json:"holdAt"`
 }
 
 // paced says "word.0/n word.1/n …", so that from any piece of an answer can be
@@ -24,11 +32,27 @@ func paced(p *player) error {
 			return actors.Errorf("script:paced: %s", err)
 		}
 	}
+	if b.Hold != "" && (b.HoldAt == 0 || p.turn.Continuation) {
+		if err := held.wait(p.ctx, b.Hold); err != nil {
+			return err
+		}
+	}
 	words := make([]string, b.Words)
 	for i := range words {
 		words[i] = fmt.Sprintf("%s.%d/%d ", b.Word, i, b.Words)
 	}
-	if err := p.step(b.DelayMs, p.text(words...)); err != nil {
+	said := p.text(words...)
+	if b.HoldAt > 0 && !p.turn.Continuation {
+		said[b.HoldAt].hold = b.Hold // the first one is text-start
+	}
+	var parts []timed
+	if b.Data != nil {
+		parts = append(parts, timed{chunk: uimessage.Chunk{Type: "data-paced", Data: b.Data}})
+	}
+	if b.Toast != nil {
+		parts = append(parts, timed{chunk: uimessage.Chunk{Type: "data-toast", Data: b.Toast, Transient: true}})
+	}
+	if err := p.step(b.DelayMs, append(parts, said...)); err != nil {
 		return err
 	}
 	if b.Fail {

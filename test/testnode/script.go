@@ -69,10 +69,11 @@ type player struct {
 	delay int // milliseconds
 }
 
-// timed is a chunk that comes after a delay, or at once.
+// timed is a chunk that comes after a delay, or at once, or when it is released.
 type timed struct {
 	chunk uimessage.Chunk
 	wait  bool
+	hold  string
 }
 
 func (p *player) sleep(ms int) error {
@@ -83,6 +84,11 @@ func (p *player) write(chunks ...timed) error {
 	for _, c := range chunks {
 		if c.wait && p.delay > 0 {
 			if err := p.sleep(p.delay); err != nil {
+				return err
+			}
+		}
+		if c.hold != "" {
+			if err := held.wait(p.ctx, c.hold); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// holds are where answers wait until a client lets them go on:
+// GET /release?hold=NAME, once and for good.
+type holds struct {
+	mu    sync.Mutex
+	gates map[string]chan struct{}
+}
+
+var held = holds{gates: map[string]chan struct{}{}}
+
+func (h *holds) gate(name string) chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gates[name] == nil {
+		h.gates[name] = make(chan struct{})
+	}
+	return h.gates[name]
+}
+
+func (h *holds) wait(ctx context.Context, name string) error {
+	select {
+	case <-h.gate(name):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *holds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	gate := h.gate(r.URL.Query().Get("hold"))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-gate:
+	default:
+		close(gate)
+	}
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	w.WriteHeader(http.StatusNoContent)
+}
