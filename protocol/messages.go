@@ -9,10 +9,10 @@ import (
 // maxID is the longest id of a message or a request that a client may choose.
 const maxID = 256
 
-// checkMessages reads a client's messages. Errors name the field, the value and
-// the limit.
+// checkMessages reads a client's messages, also those of a page that is older than
+// the AI SDK 5. Errors name the field, the value and the limit.
 func checkMessages(raw json.RawMessage) ([]uimessage.Message, error) {
-	list, err := uimessage.ParseMessages(raw)
+	list, err := uimessage.HealMessages(raw)
 	if err != nil {
 		return nil, invalid(err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 type counter struct {
@@ -18,7 +19,7 @@ type counter struct {
 // stateAgent is a plain agent with state and methods.
 func stateAgent() *actors.Agent {
 	return &actors.Agent{
-		Name: "StateAgent", InitialState: counter{}, MaxStateBytes: 4 << 20,
+		Name: "StateAgent", BeforeSubAgent: helperGate, InitialState: counter{}, MaxStateBytes: 4 << 20,
 		ValidateState: func(_ context.Context, _ *actors.Self, next json.RawMessage) error {
 			var c struct {
 				Count float64 `json:"count"`
@@ -96,7 +97,9 @@ func countErr(text string) func(context.Context, *actors.Self, *actors.Reply) er
 
 // triggerServerTurn is a turn that no client has asked for.
 func triggerServerTurn(ctx context.Context, self *actors.Self, text string) (map[string]string, error) {
-	response, err := self.Ref.Chat(ctx, text)
+	response, err := self.SaveMessages(ctx, []uimessage.Message{{
+		ID: "server-user-1", Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: text}},
+	}})
 	return map[string]string{"requestId": response.RequestID, "status": string(response.Status)}, err
 }
 

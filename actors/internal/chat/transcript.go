@@ -88,9 +88,9 @@ func (tr *Transcript) AppendJSON(dst []byte) []byte {
 // brings what older programs have written up to date. It returns the ids of the
 // former, which stay in the journal.
 func (tr *Transcript) Hydrate() (unreadable []string) {
-	var kept []Message
+	kept := make([]Message, 0, len(tr.Messages))
 	for _, m := range tr.Messages {
-		parsed, err := uimessage.ParseMessage(m.JSON)
+		parsed, err := uimessage.Heal(m.JSON)
 		if err != nil || parsed.ID != m.ID {
 			unreadable = append(unreadable, m.ID)
 			tr.unreadable = append(tr.unreadable, m)
@@ -99,9 +99,7 @@ func (tr *Transcript) Hydrate() (unreadable []string) {
 		m.Role, m.JSON = string(parsed.Role), parsed.AppendJSON(nil)
 		kept = append(kept, m)
 	}
-	if len(unreadable) > 0 {
-		tr.replaceAll(kept)
-	}
+	tr.replaceAll(kept)
 	return unreadable
 }
 
