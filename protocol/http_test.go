@@ -340,7 +340,7 @@ func TestHostsOnLoopback(t *testing.T) {
 			resp, err := n.srv.Client().Do(req)
 			require.NoError(t, err)
 			body, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
+			_ = resp.Body.Close()
 			require.Equal(t, ok, resp.StatusCode == 200, "%s: %s", host, body)
 			conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(n.srv.URL, "http")+"/agents/chat-agent/room-1", &websocket.DialOptions{Host: host, HTTPHeader: http.Header{"Origin": {"http://" + host}}})
 			require.Equal(t, ok, err == nil, "%s: %v", host, err)

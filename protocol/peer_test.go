@@ -174,10 +174,10 @@ func TestClosedTellsHowASocketEnded(t *testing.T) {
 		"closed 1005":                            func(c *client, _ *peer) { c.Close(websocket.StatusNoStatusRcvd, "") },
 		"closed 4321 done":                       func(c *client, _ *peer) { c.Close(4321, "done") },
 		"closed 1006":                            func(c *client, _ *peer) { c.CloseNow() },
-		"closed 4002 out":                        func(c *client, p *peer) { p.Close(4002, "out"); c.closed() },
-		"closed 1001 gone":                       func(c *client, _ *peer) { n.put(roomOne, feed.Closing{Code: 1001, Reason: "gone"}); c.closed() },
-		"closed 1012 agent restarted, reconnect": func(c *client, _ *peer) { n.lose(roomOne); c.closed() },
-		"closed 1009 frame is over the limit of 1000 bytes": func(c *client, _ *peer) { c.send(strings.Repeat("x", 1001)); c.closed() },
+		"closed 4002 out":                        func(c *client, p *peer) { p.Close(4002, "out"); _ = c.closed() },
+		"closed 1001 gone":                       func(c *client, _ *peer) { n.put(roomOne, feed.Closing{Code: 1001, Reason: "gone"}); _ = c.closed() },
+		"closed 1012 agent restarted, reconnect": func(c *client, _ *peer) { n.lose(roomOne); _ = c.closed() },
+		"closed 1009 frame is over the limit of 1000 bytes": func(c *client, _ *peer) { c.send(strings.Repeat("x", 1001)); _ = c.closed() },
 	} {
 		c, p := n.meet("", nil)
 		c.greeted()

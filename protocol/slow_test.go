@@ -112,7 +112,7 @@ func TestCloseWaitsForAuthors(t *testing.T) {
 			<-entered
 			closed := make(chan error)
 			go func() { closed <- n.h.Close(t.Context()) }()
-			a.closed()
+			_ = a.closed()
 			require.Empty(t, closed)
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
