@@ -107,6 +107,8 @@ func partsOfOld(obj *members) (parts []json.RawMessage, ok bool) {
 	for _, raw := range elementsOf(content) {
 		if raw[0] == '"' {
 			raw = textPart(TextPart, raw)
+		} else if piece, ok := split(raw); ok && piece.get("type") == nil && piece.get("text") != nil {
+			raw = textPart(TextPart, piece.get("text"))
 		}
 		parts = append(parts, modernPart(raw))
 	}
@@ -149,9 +151,6 @@ func modernPart(raw json.RawMessage) json.RawMessage {
 		}
 	case typ == "image", typ == "file" && (obj.get("url") == nil || obj.get("mediaType") == nil):
 		return obj.toFile().json()
-	case typ == "" && obj.get("text") != nil:
-		obj.set("type", json.RawMessage(`"text"`))
-		return obj.json()
 	}
 	return raw
 }

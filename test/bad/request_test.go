@@ -140,6 +140,8 @@ func TestSetMessagesThatAreWrongChangeNothing(t *testing.T) {
 	n := process.Start(t, process.Options{})
 	c := client.Open(t, n.Addr, "a", path).Greeted()
 	c.Send(map[string]any{"type": client.Messages, "messages": []any{client.User("u1", "kept")}})
+	c.Send(client.Probe("stored"))
+	c.Wait("the first to be stored", client.AnswerTo("stored"))
 	c.Send(map[string]any{"type": client.Messages, "messages": []any{client.User("u2", "not kept"), json.RawMessage(`{"id":"u3","role":"user","parts":[{}]}`)}})
 	n.WaitLog("set messages refused", "messages[1].parts[0].type")
 	list := stored(t, n, path)
