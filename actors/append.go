@@ -35,6 +35,7 @@ func (a *shell) enter(events []chat.Event, class persistence.Class) {
 // flush starts an append of the whole tail unless one is under way. A tail of
 // chunks alone waits for the grid's tick, or for now.
 func (a *shell) flush(now bool) {
+	defer func() { a.behind.Store(len(a.tail) > a.flying) }()
 	if a.flying > 0 || len(a.tail) == 0 || !now && !a.hasFact() {
 		return
 	}

@@ -19,7 +19,7 @@ type grid struct {
 
 func newGrid() *grid { return &grid{shells: make(map[*shell]*livestream)} }
 
-// join has a be ticked while l has something to store.
+// join has a be ticked while l, or what a has taken from it, is to be stored.
 func (g *grid) join(a *shell, l *livestream) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,7 @@ func (g *grid) tick() {
 	streams := maps.Clone(g.shells)
 	g.mu.Unlock()
 	for a, l := range streams {
-		if l.pending() {
+		if l.pending() || a.behind.Load() {
 			a.tell(gridTick{})
 		}
 	}

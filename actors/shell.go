@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -55,6 +56,7 @@ type shell struct {
 	again      bool // the append under way has been sent before
 	batch      persistence.Batch
 	sealedDue  map[string]bool  // effects due as of the append under way
+	behind     atomic.Bool      // the tail has entries that no append carries: the grid ticks for them
 	sealedWake persistence.Wake // when the agent has work as of it
 	storedDue  map[string]bool  // effects due as of the last one that is stored
 	storedWake persistence.Wake // likewise
