@@ -73,6 +73,7 @@ func TestMalformedFramesAreIgnored(t *testing.T) {
 		"not json", "{}", "[]", "null", "123", `"x"`, `{"type":5}`, `{"type":"unknown_type","x":1}`,
 		`{"type":"cf_agent_use_chat_request","id":"m1","init":{"method":"GET"}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST"}}`,
+		`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST","body":""}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m3","init":{"method":"POST","body":"{bad"}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m4"}`,
 		`{"type":"cf_agent_use_chat_request","id":"m5","init":{"method":"POST","body":"{}"}}`,
