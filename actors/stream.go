@@ -57,8 +57,10 @@ func newStream(a *shell, turn uint64, attempt uint32, request string) *Stream {
 // chunk that is no start gets one before it. A chunk that clients would fail on
 // (a delta whose part was never started, an output of an unknown call) is refused
 // with an error that names it, and the turn goes on; so is one that lacks a field
-// or has one that is no JSON. The whole message may have 8 MiB. A chunk of type
-// error ends the turn with that text.
+// or has one that is no JSON. An output, or an error, of a call that an earlier
+// message has made is stored there, durably on return, and all sockets are shown
+// the conversation; a call that is settled stays as it is. The whole message may
+// have 8 MiB. A chunk of type error ends the turn with that text.
 func (s *Stream) Chunk(c uimessage.Chunk) error { return s.chunks(c) }
 
 // chunks writes all of cs, up to the first that is refused.
@@ -99,9 +101,32 @@ func (s *Stream) write(c *uimessage.Chunk) error {
 		return err
 	}
 	if err := s.live.push(s.ctx, c); err != nil && !errors.Is(err, uimessage.ErrInBand) {
-		return err
+		return s.settleEarlier(c, err)
 	}
 	return nil
+}
+
+// settleEarlier stores an outcome that was refused where its call is, if an earlier
+// message has made that. It is no content of this answer: clients would fail on it.
+func (s *Stream) settleEarlier(c *uimessage.Chunk, refusal error) error {
+	var unfit *uimessage.SequenceError
+	if !errors.As(refusal, &unfit) || c.Type != "tool-output-available" && c.Type != "tool-output-error" {
+		return refusal
+	}
+	r, id := &Ref{rt: s.shell.rt, addr: s.shell.addr}, ""
+	if err := r.query(s.ctx, func(st *chat.State, _ *outflow, _ uint64) { id = st.Transcript.Calling(c.ToolCallID) }); err != nil {
+		return err
+	}
+	if id == "" {
+		return refusal
+	}
+	m, err := r.Message(s.ctx, id)
+	if err != nil {
+		return err
+	}
+	f := uimessage.NewFold(m)
+	f.Apply(*c)
+	return r.PersistMessages(s.ctx, []uimessage.Message{f.Message()})
 }
 
 // plainDelta reports whether nothing can be wrong with c itself.

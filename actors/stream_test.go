@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/persistence/memory"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // chunks returns the types of the chunks that were let out, in order.
@@ -281,4 +282,53 @@ func TestEveryKindOfContentReachesTheMessage(t *testing.T) {
 	require.Equal(t, []string{"reasoning", "text", "data-weather", "source-url", "file"}, types)
 	require.JSONEq(t, `{"c":8}`, string(messages[1].Parts[2].Data))
 	require.Contains(t, chunks(t, h.Items(r.Address())), "data-progress")
+}
+
+// An outcome of a call that an earlier message has made belongs there. Clients
+// would fail on it as content of this one.
+func TestAnOutcomeOfAnEarlierMessagesCallIsStoredThere(t *testing.T) {
+	var late []error
+	agent := handler(func(_ context.Context, turn *actors.Turn) error {
+		return turn.Stream.Chunk(uimessage.Chunk{Type: "tool-input-available", ToolCallID: "c", ToolName: "t", Input: []byte(`{}`)})
+	})
+	first := agent.OnChatMessage
+	agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
+		if turn.RequestID != "r2" {
+			return first(ctx, turn)
+		}
+		for _, c := range []uimessage.Chunk{
+			{Type: "tool-output-available", ToolCallID: "c", Output: []byte(`"42"`)},
+			{Type: "tool-output-error", ToolCallID: "c", ErrorText: "too late"},
+			{Type: "tool-output-available", ToolCallID: "nobody's", Output: []byte(`1`)},
+		} {
+			late = append(late, turn.Stream.Chunk(c))
+		}
+		return turn.Stream.Text("done")
+	}
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	for _, request := range []string{"r1", "r2"} {
+		require.NoError(t, r.Submit(t.Context(), submit(request, request)))
+		h.Await(r.Address(), ended(request))
+	}
+	require.NoError(t, late[0])
+	require.NoError(t, late[1], "it is settled")
+	var unfit *uimessage.SequenceError
+	require.ErrorAs(t, late[2], &unfit)
+	require.NotContains(t, chunks(t, h.Items(r.Address())), "tool-output-available")
+	shown := 0
+	for _, item := range h.Items(r.Address()) {
+		if tr, ok := item.(feed.Transcript); ok && strings.Contains(string(tr.Messages), `"42"`) && tr.Request == "" {
+			shown++
+		}
+	}
+	require.Equal(t, 1, shown, "all are shown it")
+	h.Crash()
+	messages, err := h.Agent(agent, "room").Messages(t.Context())
+	require.NoError(t, err)
+	require.Len(t, messages, 4)
+	require.Equal(t, uimessage.OutputAvailable, messages[1].Parts[0].State)
+	require.Equal(t, `"42"`, string(messages[1].Parts[0].Output))
+	require.Equal(t, "done", textOf(messages[3]))
+	require.Len(t, messages[3].Parts, 1)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var documents = []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "guide.md", "operations.md", "protocol.md", "rough-edges.md"}
+var documents = []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "guide.md", "operations.md", "protocol.md", "behaviours.md", "rough-edges.md"}
 
 var sample = regexp.MustCompile("(?s)```go\n(.*?)```")
 

@@ -65,6 +65,17 @@ func TestCommandsReachTheHost(t *testing.T) {
 	require.Contains(t, a.read(), "cf_agent_chat_recovering")
 }
 
+// What an older client sends is brought up to date.
+func TestOldFormsOfMessagesAreRead(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	a := n.dial("").greeted()
+	const want = `{"id":"u1","role":"user","parts":[{"type":"text","text":"hi"}]}`
+	a.send(`{"type":"cf_agent_chat_messages","messages":[{"id":"u1","role":"user","content":"hi"}]}`)
+	require.JSONEq(t, want, string((<-n.asked).(messages).list[0].AppendJSON(nil)))
+	a.send(`{"type":"cf_agent_use_chat_request","id":"r1","init":{"method":"POST","body":"{\"messages\":[{\"id\":\"u1\",\"role\":\"user\",\"content\":\"hi\"}]}"}}`)
+	require.JSONEq(t, want, string((<-n.asked).(feed.Submit).Messages[0].AppendJSON(nil)))
+}
+
 // What cannot be a frame of this protocol gets no reply, and does no harm.
 func TestMalformedFramesAreIgnored(t *testing.T) {
 	n := newNode(t, protocol.Config{})
@@ -73,6 +84,7 @@ func TestMalformedFramesAreIgnored(t *testing.T) {
 		"not json", "{}", "[]", "null", "123", `"x"`, `{"type":5}`, `{"type":"unknown_type","x":1}`,
 		`{"type":"cf_agent_use_chat_request","id":"m1","init":{"method":"GET"}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST"}}`,
+		`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST","body":""}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m3","init":{"method":"POST","body":"{bad"}}`,
 		`{"type":"cf_agent_use_chat_request","id":"m4"}`,
 		`{"type":"cf_agent_use_chat_request","id":"m5","init":{"method":"POST","body":"{}"}}`,

@@ -1,6 +1,7 @@
 package uimessage
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -193,4 +194,31 @@ func TestFoldDeltaOfARunEqualsItsDeltas(t *testing.T) {
 	run.Delta("reasoning-delta", "r", `{"a":"é`)
 	run.Delta("tool-input-delta", "c", `{"a":"é`)
 	wantJSON(t, run.Message().AppendJSON(nil), string(one.Message().AppendJSON(nil)))
+}
+
+// A continuation's prose is a part of its own, with a start of its own: a page
+// fails on a delta of a part that it was not told of, also where what was cut off
+// still says that it streams.
+func TestProseOfAContinuationIsAPartOfItsOwn(t *testing.T) {
+	for _, kind := range []string{"text", "reasoning"} {
+		for _, state := range []string{Streaming, Done} {
+			cut := `{"type":"` + kind + `","text":"cut o","state":"` + state + `"}`
+			base := message(t, `{"id":"m","role":"assistant","parts":[`+cut+`]}`)
+			var unfit *SequenceError
+			if _, err := NewGuard(base, true).Pass(nil, Chunk{Type: kind + "-delta", ID: "t", Delta: "ff"}); !errors.As(err, &unfit) {
+				t.Errorf("%s %s: a delta without start: %v", kind, state, err)
+			}
+			rest := `{"type":"start"}
+				{"type":"` + kind + `-start","id":"t"}
+				{"type":"` + kind + `-delta","id":"t","delta":"ff"}
+				{"type":"` + kind + `-end","id":"t"}`
+			if got := passed(t, NewGuard(base, true), rest); got != tidy(rest) {
+				t.Errorf("%s %s: sent\n%s", kind, state, got)
+			}
+			m := folded(t, base, rest)
+			if len(m.Parts) != 2 || m.Parts[0].Text != "cut o" || m.Parts[1].Text != "ff" || m.Parts[1].State != Done {
+				t.Errorf("%s %s: %s", kind, state, m.AppendJSON(nil))
+			}
+		}
+	}
 }

@@ -26,6 +26,7 @@ var ignored = []string{
 	`{"type":"cf_agent_use_chat_request","id":"m0","init":"POST"}`,
 	`{"type":"cf_agent_use_chat_request","id":"m1","init":{"method":"GET"}}`,
 	`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST"}}`,
+	`{"type":"cf_agent_use_chat_request","id":"m2","init":{"method":"POST","body":""}}`,
 	`{"type":"cf_agent_use_chat_request","id":"m3","init":{"method":"POST","body":"{bad"}}`,
 	`{"type":"cf_agent_use_chat_request","id":"m4","init":{"method":"POST","body":{"messages":[]}}}`,
 	`{"type":"cf_agent_use_chat_request","id":"m5","init":{"method":"POST","body":"{}"}}`,

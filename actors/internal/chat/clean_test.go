@@ -84,6 +84,29 @@ func TestACleaningThatLeavesNothingRemovesTheMessage(t *testing.T) {
 	require.Equal(t, "u1", r.listed())
 }
 
+// 93, 94: what older programs have stored is brought up to date.
+func TestHydrateBringsOldFormsUpToDate(t *testing.T) {
+	s := &State{}
+	for id, raw := range map[string]string{
+		"words": `{"id":"words","role":"user","content":"hi"}`,
+		"data":  `{"id":"data","role":"data","content":"hm"}`,
+		"call":  `{"id":"call","role":"assistant","parts":[{"type":"tool-t","toolCallId":"c","state":"output-available","input":"no object","output":1}]}`,
+	} {
+		s.Transcript.applyPut(&pb.MessagesPut{Messages: []*pb.StoredMessage{{Id: id, Role: "user", Json: []byte(raw)}}})
+	}
+	require.Empty(t, s.Transcript.Hydrate())
+	for id, want := range map[string]string{
+		"words": `{"id":"words","role":"user","parts":[{"type":"text","text":"hi"}]}`,
+		"data":  `{"id":"data","role":"system","parts":[{"type":"text","text":"hm"}]}`,
+		"call":  `{"id":"call","role":"assistant","parts":[{"type":"tool-t","toolCallId":"c","state":"output-available","input":{},"rawInput":"no object","output":1}]}`,
+	} {
+		m, ok := s.Transcript.message(id)
+		require.True(t, ok)
+		require.JSONEq(t, want, string(m.JSON))
+		require.Equal(t, string(m.parse().Role), m.Role)
+	}
+}
+
 // 90: a row that nobody can read stops nothing, and stays in the journal.
 func TestHydrate(t *testing.T) {
 	bad := map[string]string{

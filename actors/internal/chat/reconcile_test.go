@@ -312,6 +312,15 @@ func TestTrim(t *testing.T) {
 		r.must(Persist{Messages: []uimessage.Message{answering("a1", call("c", done, output("42"))), user("u8")}})
 		require.Equal(t, "u2 u8", r.listed())
 	})
+	t.Run("82 a tab that still shows them may regenerate", func(t *testing.T) {
+		r := newRig(t, Policy{MaxMessages: 3})
+		r.must(Persist{Messages: []uimessage.Message{user("u1"), assistant("a1"), user("u2"), assistant("a2")}})
+		require.Equal(t, "a1 u2 a2", r.listed())
+		again := submit("r1", user("u1"), assistant("a1"), user("u2"))
+		again.Regenerate = true
+		r.must(again)
+		require.Equal(t, "a1 u2", r.listed(), "the stale answer is gone")
+	})
 	t.Run("a tab that still shows them does not bring them back", func(t *testing.T) {
 		r := newRig(t, Policy{MaxMessages: 2})
 		r.must(Persist{Messages: users(4)})

@@ -128,6 +128,64 @@ func TestATurnThatRunsAgainKeepsTheIDThatItsHandlerHasChosen(t *testing.T) {
 	require.Equal(t, "own", r.state().Stream.Message().ID)
 }
 
+// 299: nothing that was cut off grows too old.
+func TestACutOffAnswerIsGoneOnWithHoweverLongItLay(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	r.say("half")
+	r.now += 365 * 24 * 3600 * 1000
+	r.crash(0)
+	require.True(t, r.state().Turns.Running().Continues)
+	r.finish()
+	require.Equal(t, "half", r.text("a-r1"))
+}
+
+// 296: what is stored of a cut-off answer has its calls, with what they have come to.
+func TestACutOffAnswerKeepsItsCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy Policy
+		open   string // state of what nobody will finish
+	}{
+		"it goes on":   {Policy{}, erred},
+		"it is ended":  {Policy{NoRecovery: true}, open},
+		"of a handler": {Policy{Handler: true}, erred},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, c.policy)
+			r.must(submit("r1", user("u1")))
+			r.keep(
+				uimessage.Chunk{Type: "start", MessageID: "a-r1"},
+				uimessage.Chunk{Type: "tool-input-available", ToolCallID: "c", ToolName: "t", Input: []byte(`{"n":1}`)},
+				uimessage.Chunk{Type: "tool-output-available", ToolCallID: "c", Output: []byte(`"42"`)},
+				uimessage.Chunk{Type: "tool-input-available", ToolCallID: "d", ToolName: "t", Input: []byte(`{"n":2}`)})
+			r.crash(0)
+			m, ok := r.state().Transcript.Message("a-r1")
+			require.True(t, ok)
+			require.Len(t, m.Parts, 2)
+			require.Equal(t, done, m.Parts[0].State)
+			require.Equal(t, `"42"`, string(m.Parts[0].Output))
+			require.Equal(t, c.open, m.Parts[1].State)
+			require.JSONEq(t, `{"n":2}`, string(m.Parts[1].Input))
+		})
+	}
+}
+
+// 297: a continuation that is cut off is part of its message, metadata and all.
+func TestACutOffContinuationIsMergedIntoItsMessage(t *testing.T) {
+	r := newRig(t, Policy{})
+	r.must(submit("r1", user("u1")))
+	for _, metadata := range []string{`{"a":1,"n":1}`, `{"b":2,"n":2}`} {
+		r.keep(
+			uimessage.Chunk{Type: "start", MessageMetadata: []byte(metadata)},
+			uimessage.Chunk{Type: "text-start", ID: "t"}, uimessage.Chunk{Type: "text-delta", ID: "t", Delta: "half"})
+		r.crash(0)
+	}
+	require.Equal(t, "u1 a-r1", r.listed())
+	m, _ := r.state().Transcript.Message("a-r1")
+	require.Equal(t, "halfhalf", r.text("a-r1"))
+	require.JSONEq(t, `{"a":1,"b":2,"n":2}`, string(m.Metadata))
+}
+
 func TestAContinuationKeepsTheIDOfItsMessage(t *testing.T) {
 	r := newRig(t, Policy{})
 	r.must(submit("r1", user("u1")))

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -72,6 +73,20 @@ func (tr *Transcript) message(id string) (Message, bool) {
 		return Message{}, false
 	}
 	return tr.Messages[i], true
+}
+
+// Calling is the id of the newest answer that has made a call; "" if there is none.
+func (tr *Transcript) Calling(callID string) string {
+	quoted := uimessage.AppendString(nil, callID)
+	for _, m := range slices.Backward(tr.Messages) {
+		if m.Role != string(uimessage.Assistant) || m.Foreign || !bytes.Contains(m.JSON, quoted) {
+			continue
+		}
+		if slices.ContainsFunc(m.parse().Parts, func(p uimessage.Part) bool { return p.IsTool() && p.ToolCallID == callID }) {
+			return m.ID
+		}
+	}
+	return ""
 }
 
 // AppendJSON appends the conversation as a JSON array. While a stream is open,

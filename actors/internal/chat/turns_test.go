@@ -69,6 +69,12 @@ func TestTurnsWithoutAClientRequestRunWithTheLastContext(t *testing.T) {
 	turn := r.state().Turns.Running()
 	require.Equal(t, `{"a":1} []`, fmt.Sprintf("%s %s", turn.Body, turn.ClientTools))
 	r.finish()
+	r.must(Clear{})
+	require.Empty(t, r.state().Transcript.Body)
+	require.Empty(t, r.state().Transcript.ClientTools)
+	cmd.Request = "r0"
+	r.must(cmd)
+	r.finish()
 	r.must(submit("r4", user("u4")))
 	require.Empty(t, r.state().Transcript.Body, "a client's request replaces both")
 }
