@@ -2,7 +2,9 @@ package bad
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -91,9 +93,11 @@ func TestLargeRequestsWork(t *testing.T) {
 				end := c.Wait("an answer", client.Done("r"))
 				require.False(t, end.Error, end.Body)
 			}
-			list := stored(t, n, path)
-			require.Len(t, list, 2)
-			require.Equal(t, "script:text "+text, list[0].Parts[0].Text)
+			require.Len(t, stored(t, n, path), 2)
+			res := raw(t, n.Addr, http.MethodGet, path+"/messages/u")
+			var whole client.Message
+			require.NoError(t, json.Unmarshal([]byte(res.body), &whole))
+			require.True(t, "script:text "+text == whole.Parts[0].Text, "the text is another")
 		})
 	}
 }
