@@ -101,7 +101,7 @@ func (r *room) release() { r.get("/release?hold=" + r.hold) }
 
 func (r *room) get(path string) (body []byte) {
 	r.t.Helper()
-	res, err := http.Get("http://" + r.node.Addr + path) //nolint:noctx // the node is there until the test ends
+	res, err := http.Get("http://" + r.node.Addr + path)
 	require.NoError(r.t, err)
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusNoContent {
