@@ -99,12 +99,14 @@ func plainly(text string) string {
 	return strings.TrimPrefix(asInGo.Replace(path), ".") + ": " + text
 }
 
-// shorten cuts a text of a client's that is told back to it.
+// shorten cuts the middle out of a text that tells a client its own value: what is
+// wrong with that stands at the end.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	head, tail := s[:most*2/3], s[len(s)-most/3:]
+	return strings.ToValidUTF8(head, "") + "…" + strings.ToValidUTF8(tail, "")
 }
 
 // schemaFor returns the schema of a Go type, nil for a recursive one. A type with

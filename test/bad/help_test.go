@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,21 @@ func raw(t *testing.T, addr, method, path string, headers ...string) response {
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
 	return response{res.StatusCode, res.Header, string(body)}
+}
+
+// post sends a body and reads the response to its end.
+func post(t *testing.T, n *process.Node, path, body string) response {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), process.Patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.Addr+path, strings.NewReader(body))
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return response{res.StatusCode, res.Header, string(text)}
 }
 
 // stored returns the conversation of an agent.

@@ -34,7 +34,7 @@ func TestAWrongRequestIsRefusedInWordsAndNothingIsStored(t *testing.T) {
 		{"an unknown role", `{"messages":[{"id":"x","role":"tyrant","parts":[]}]}`, []string{"messages[0].role", "tyrant", "assistant"}},
 		{"no parts", `{"messages":[{"id":"x","role":"user"}]}`, []string{"messages[0].parts"}},
 		{"parts is a text", `{"messages":[{"id":"x","role":"user","parts":"hi"}]}`, []string{"messages[0].parts"}},
-		{"a part without a type", `{"messages":[{"id":"x","role":"user","parts":[{"text":"hi"}]}]}`, []string{"messages[0].parts[0].type"}},
+		{"a part without a type", `{"messages":[{"id":"x","role":"user","parts":[{"words":"hi"}]}]}`, []string{"messages[0].parts[0].type"}},
 		{"a part that is null", `{"messages":[{"id":"x","role":"user","parts":[null]}]}`, []string{"messages[0].parts[0]"}},
 		{"a text part without a text", `{"messages":[{"id":"x","role":"user","parts":[{"type":"text"}]}]}`, []string{"messages[0]", "parts[0].text"}},
 		{"a text that is a number", `{"messages":[{"id":"x","role":"user","parts":[{"type":"text","text":1}]}]}`, []string{"messages[0]", "text"}},

@@ -21,6 +21,7 @@ type Conn struct {
 
 	t      testing.TB
 	socket *Socket
+	line   *cork
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
@@ -33,15 +34,27 @@ type Conn struct {
 // Open opens a recorded socket on path of the node at addr. It is closed with the test.
 func Open(t testing.TB, addr, name, path string) *Conn {
 	t.Helper()
+	c, err := TryOpen(t, addr, name, path)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return c
+}
+
+// TryOpen is Open where it is no failure of the test if the node refuses; the error
+// is as that of Dial.
+func TryOpen(t testing.TB, addr, name, path string) (*Conn, error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	dialing, stop := context.WithTimeout(ctx, process.Patience)
 	defer stop()
-	s, err := Dial(dialing, URL(addr, name, path), http.Header{})
+	line := &cork{}
+	s, err := DialThrough(dialing, URL(addr, name, path), &http.Transport{DialContext: line.dial})
 	if err != nil {
 		cancel()
-		t.Fatalf("%s: %v", name, err)
+		return nil, err
 	}
-	c := &Conn{Name: name, t: t, socket: s, cancel: cancel, moved: make(chan struct{})}
+	c := &Conn{Name: name, t: t, socket: s, line: line, cancel: cancel, moved: make(chan struct{})}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -52,11 +65,14 @@ func Open(t testing.TB, addr, name, path string) *Conn {
 		s.Drop()
 		<-ended
 	})
-	return c
+	return c, nil
 }
 
-// URL is the address of a socket; pk is the id that it keeps over reconnects.
+// URL is the address of a socket; pk is the id that it keeps over reconnects, if any.
 func URL(addr, pk, path string) string {
+	if pk == "" {
+		return "ws://" + addr + path
+	}
 	sep := "?"
 	if strings.Contains(path, "?") {
 		sep = "&"
@@ -97,6 +113,18 @@ func (c *Conn) Greeted() *Conn {
 func (c *Conn) Send(v any) {
 	c.t.Helper()
 	if err := c.socket.Send(context.Background(), v); err != nil {
+		c.t.Fatalf("%s: send: %v", c.Name, err)
+	}
+}
+
+// SendTogether sends frames in one write of the network.
+func (c *Conn) SendTogether(frames ...any) {
+	c.t.Helper()
+	c.line.hold()
+	for _, f := range frames {
+		c.Send(f)
+	}
+	if err := c.line.release(); err != nil {
 		c.t.Fatalf("%s: send: %v", c.Name, err)
 	}
 }
@@ -243,6 +271,11 @@ func ChunkOf(request, kind string) func(*Frame) bool {
 		c, ok := f.Content()
 		return ok && f.ID == request && c.Type == kind
 	}
+}
+
+// Returned is the end of a call.
+func Returned(call string) func(*Frame) bool {
+	return func(f *Frame) bool { return f.Type == RPC && f.ID == call && (f.Done || !f.Success) }
 }
 
 // AnswerTo is the direct answer to a probe.

@@ -22,6 +22,11 @@ type Frame struct {
 	Continuation   bool            `json:"continuation"`
 	Connect        bool            `json:"connect"`
 	Recovering     bool            `json:"recovering"`
+	Success        bool            `json:"success"`
+	Result         json.RawMessage `json:"result"`
+
+	// Refusal is the error of a type whose error is a text.
+	Refusal string `json:"-"`
 }
 
 // Types of frames.
@@ -35,6 +40,9 @@ const (
 	None       = "cf_agent_stream_resume_none"
 	Clear      = "cf_agent_chat_clear"
 	Recovering = "cf_agent_chat_recovering"
+	State      = "cf_agent_state"
+	StateError = "cf_agent_state_error"
+	RPC        = "rpc"
 )
 
 // Chunk is one UI-message chunk, the content of a response frame.
@@ -59,6 +67,11 @@ func (f *Frame) Terminal() bool { return f.Type == Response && (f.Done || f.Erro
 func parseFrame(raw []byte) (f Frame) {
 	_ = json.Unmarshal(raw, &f) // a frame that is no JSON has no fields, only Raw
 	f.Raw = raw
+	if f.Type == StateError || f.Type == RPC {
+		var refusal struct{ Error string }
+		_ = json.Unmarshal(raw, &refusal) // likewise
+		f.Refusal = refusal.Error
+	}
 	return f
 }
 
@@ -128,6 +141,17 @@ func Cancel(request string) any {
 
 // ClearAll wipes the conversation.
 func ClearAll() any { return map[string]any{"type": Clear} }
+
+// SetState replaces the agent's state.
+func SetState(state any) any { return map[string]any{"type": State, "state": state} }
+
+// Call calls a method of the agent's.
+func Call(id, method string, args ...any) any {
+	if args == nil {
+		args = []any{}
+	}
+	return map[string]any{"type": RPC, "id": id, "method": method, "args": args}
+}
 
 func mustJSON(v any) []byte {
 	data, err := json.Marshal(v)

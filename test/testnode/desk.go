@@ -45,6 +45,7 @@ func stateAgent() *actors.Agent {
 			actors.NewMethod("fail", "Fails.", func(context.Context, *actors.Self) error { return actors.Errorf("nope") }),
 			actors.NewMethod("nothing", "Returns nothing.", func(context.Context, *actors.Self) error { return nil }),
 			actors.NewMethod("slow", "Takes 100 ms.", slow),
+			actors.NewMethod("wait", "Waits until its hold is released.", wait, "hold"),
 			actors.NewMethod("bump", "Adds 1 to count.", bump),
 			actors.NewMethod("count", "Counts up to n.", count, "n"),
 			actors.NewMethod("countErr", "Counts and ends with an error.", countErr("stream failed")),
@@ -66,6 +67,8 @@ func add(_ context.Context, _ *actors.Self, a float64, b *float64) (*float64, er
 func slow(ctx context.Context, _ *actors.Self) (string, error) {
 	return "slow-done", sleep(ctx, 100)
 }
+
+func wait(ctx context.Context, _ *actors.Self, hold string) error { return held.wait(ctx, hold) }
 
 func bump(ctx context.Context, self *actors.Self) (counter, error) {
 	return actors.UpdateState(ctx, self.Ref, func(c *counter) error {

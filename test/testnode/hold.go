@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// holds are where answers wait until a client lets them go on:
+// holds are where answers and calls wait until a client lets them go on:
 // GET /release?hold=NAME, once and for good.
 type holds struct {
 	mu    sync.Mutex

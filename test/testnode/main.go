@@ -102,7 +102,7 @@ func agents() []*actors.Agent {
 		overlapping("DropAgent", actors.Concurrency{Strategy: actors.ConcurrencyDrop}),
 		overlapping("MergeAgent", actors.Concurrency{Strategy: actors.ConcurrencyMerge}),
 		overlapping("DebounceAgent", actors.Concurrency{Strategy: actors.ConcurrencyDebounce, Debounce: 300 * time.Millisecond}),
-		{Name: "HelperAgent", OnChatMessage: script},
+		{Name: "HelperAgent", OnChatMessage: script, BeforeSubAgent: helperGate},
 		stateAgent(),
 		{Name: "BareAgent"},
 		{Name: "QuietAgent", InitialState: map[string]int{"q": 1}, NoIdentity: true},

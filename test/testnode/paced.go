@@ -14,6 +14,8 @@ type pacedBody struct {
 	Words   int    `json:"words"`
 	DelayMs int    `json:"delayMs"`
 	Fail    bool   `json:"fail"`
+	// Call is the id of a call of getWeather with {} whose result, 7, is there before the words.
+	Call string `json:"call"`
 	// Data and Toast are sent before the words, as data parts; Toast is transient.
 	Data  json.RawMessage `json:"data"`
 	Toast json.RawMessage `json:"toast"`
@@ -46,6 +48,11 @@ func paced(p *player) error {
 		said[b.HoldAt].hold = b.Hold // the first one is text-start
 	}
 	var parts []timed
+	if b.Call != "" {
+		parts = append(parts,
+			timed{chunk: uimessage.Chunk{Type: "tool-input-available", ToolCallID: b.Call, ToolName: "getWeather", Input: json.RawMessage("{}")}},
+			timed{chunk: uimessage.Chunk{Type: "tool-output-available", ToolCallID: b.Call, Output: json.RawMessage("7")}})
+	}
 	if b.Data != nil {
 		parts = append(parts, timed{chunk: uimessage.Chunk{Type: "data-paced", Data: b.Data}})
 	}

@@ -30,6 +30,7 @@ var scripts = map[string]func(*player) error{
 	"streamthrow":   streamThrow,
 	"data":          dataParts,
 	"exotic":        exotic,
+	"recite":        recite,
 }
 
 var scriptName = regexp.MustCompile(`script:([\w-]+)`)
@@ -152,6 +153,15 @@ func plain(p *player) error {
 		}
 	}
 	return nil
+}
+
+// recite says the conversation that it was given, in JSON.
+func recite(p *player) error {
+	var list [][]byte
+	for _, m := range p.turn.Messages {
+		list = append(list, m.AppendJSON(nil))
+	}
+	return p.step(0, p.text(string(uimessage.AppendList(nil, list))))
 }
 
 func modelError(p *player) error {

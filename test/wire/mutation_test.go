@@ -32,15 +32,53 @@ func refusesMutations(t *testing.T, s *match.Scenario, events map[string][]any) 
 	t.Logf("%d mutations refused", tried)
 }
 
+// wrong are fields of an event, by its type, and what must not be in them. (The
+// body of a response may be of any kind, so it has mutations of its own.)
+var wrong = map[string]map[string]any{
+	"cf_agent_identity":    {"name": "somebody-else", "agent": "another-agent"},
+	"cf_agent_mcp_servers": {"mcp": nil},
+	"cf_agent_state":       {"state": map[string]any{"count": -1.0}},
+	"cf_agent_state_error": {"error": "another reason"},
+	"user-onMessage":       {"got": "something else"},
+	"rpc":                  {"id": "somebody-elses", "success": nil},
+	"http":                 {"request": "GET /elsewhere", "status": 299.0},
+	"upgradeStatus":        {"upgradeStatus": 299.0},
+	"close":                {"close": 4999.0},
+}
+
+// kind is what an event is by, in wrong.
+func kind(e map[string]any) string {
+	switch {
+	case e["request"] != nil:
+		return "http"
+	case e["upgradeStatus"] != nil:
+		return "upgradeStatus"
+	case e["close"] != nil:
+		return "close"
+	}
+	kind, _ := e["type"].(string)
+	return kind
+}
+
 // mutations of event i that no client may be shown.
 func mutations(events []any, i int) map[string][]any {
 	e, ok := events[i].(map[string]any)
-	if !ok || e["type"] != client.Response {
+	if !ok {
 		return nil
 	}
-	out := map[string][]any{
-		"another request": with(events, i, "id", "somebody-elses"),
-		"twice":           slices.Insert(slices.Clone(events), i, events[i]),
+	out := map[string][]any{}
+	for field, value := range wrong[kind(e)] {
+		out["another "+field] = with(events, i, field, value)
+		out["twice"] = slices.Insert(slices.Clone(events), i, events[i])
+		if kind(e) != "close" { // may be missing where more is accepted than must be
+			out["missing"] = slices.Delete(slices.Clone(events), i, i+1)
+		}
+	}
+	if e["type"] != client.Response {
+		return out
+	}
+	if out["twice"] = slices.Insert(slices.Clone(events), i, events[i]); e["id"] != nil {
+		out["another request"] = with(events, i, "id", "somebody-elses")
 	}
 	seq, content := e["seq"].(float64)
 	if !content {

@@ -16,8 +16,10 @@ import (
 // scenarios by the name of their recording. Those of restarts need a node for
 // themselves.
 var scenarios = map[string]func(*stage){
+	"01-connect-empty":                   connectEmpty,
 	"02-text-turn-two-tabs":              textTurnTwoTabs,
 	"03-second-turn-reconnect":           secondTurnReconnect,
+	"04-http-get-messages":               getMessages,
 	"11-disconnect-mid-stream-resume":    disconnectMidStreamResume,
 	"11b-late-ack-missed-frames":         lateAckMissedFrames,
 	"11c-ack-after-stream-finished":      ackAfterStreamFinished,
@@ -44,6 +46,10 @@ var scenarios = map[string]func(*stage){
 	"20-concurrency-latest":              overlap("latest-agent"),
 	"20-concurrency-merge":               overlap("merge-agent"),
 	"20-concurrency-queue":               overlap("chat-agent"),
+	"25-rpc":                             calls,
+	"26-state":                           state,
+	"27-malformed":                       malformed,
+	"28-savemessages-server-turn":        serverTurn,
 	"32-server-restart-orphaned-stream":  restart("chat-agent"),
 	"32b-server-restart-chat-recovery":   restart("recover-agent"),
 }

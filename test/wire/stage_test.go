@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -40,13 +41,14 @@ type stage struct {
 	requests int
 	settles  int
 	https    []any           // responses, as events
+	refused  map[string]any  // upgrades that were refused, as events
 	deaf     map[string]bool // connections whose end is the scenario's doing
 }
 
 var runs atomic.Int64
 
 func newStage(t *testing.T, n *process.Node) *stage {
-	return &stage{t: t, node: n, run: fmt.Sprintf("r%dx%d", os.Getpid(), runs.Add(1)), deaf: map[string]bool{}}
+	return &stage{t: t, node: n, run: fmt.Sprintf("r%dx%d", os.Getpid(), runs.Add(1)), deaf: map[string]bool{}, refused: map[string]any{}}
 }
 
 // room is the path of a ChatAgent of this scenario.
@@ -64,10 +66,31 @@ func (s *stage) open(name, path string) *client.Conn {
 
 func (s *stage) openAs(name, pk, path string) *client.Conn {
 	s.t.Helper()
-	c := client.Open(s.t, s.node.Addr, pk, path).Greeted()
+	c := s.openDeaf(pk, path).Greeted()
 	c.Name = name
+	return c
+}
+
+// openDeaf is open without waiting for what the node says first.
+func (s *stage) openDeaf(name, path string) *client.Conn {
+	s.t.Helper()
+	c := client.Open(s.t, s.node.Addr, name, path)
 	s.conns = append(s.conns, c)
 	return c
+}
+
+// turnedAway is a connection that the node refuses, at once or with a close code.
+func (s *stage) turnedAway(name, path string) {
+	s.t.Helper()
+	c, err := client.TryOpen(s.t, s.node.Addr, name, path)
+	if err != nil {
+		var refused *client.Refused
+		require.ErrorAs(s.t, err, &refused)
+		s.refused[name] = map[string]any{"upgradeStatus": float64(refused.Status), "body": refused.Body}
+		return
+	}
+	c.WaitClosed()
+	s.conns = append(s.conns, c)
 }
 
 // observer is a connection that is no part of the recording.
@@ -87,13 +110,26 @@ func (s *stage) request() string {
 // request that never was is always answered while nothing streams.
 func (s *stage) settle(path string, conns ...*client.Conn) {
 	s.t.Helper()
-	s.get(path)
+	s.do(http.MethodGet, path+"/get-messages")
 	for _, c := range conns {
-		s.settles++
-		id := fmt.Sprintf("%s%d", settlePrefix, s.settles)
-		c.Send(client.Ack(id))
-		c.Wait("the answer to an ACK", func(f *client.Frame) bool { return f.ID == id })
+		s.ask(c, client.Ack)
 	}
+}
+
+// settleCalls is settle for agents that do not chat: they answer calls.
+func (s *stage) settleCalls(conns ...*client.Conn) {
+	s.t.Helper()
+	for _, c := range conns {
+		s.ask(c, func(id string) any { return client.Call(id, "missing") })
+	}
+}
+
+func (s *stage) ask(c *client.Conn, question func(id string) any) {
+	s.t.Helper()
+	s.settles++
+	id := fmt.Sprintf("%s%d", settlePrefix, s.settles)
+	c.Send(question(id))
+	c.Wait("the answer to "+id, func(f *client.Frame) bool { return f.ID == id })
 }
 
 const settlePrefix = "settle-"
@@ -101,9 +137,19 @@ const settlePrefix = "settle-"
 // messages reads the transcript; the response is part of the recording.
 func (s *stage) messages(path string) []json.RawMessage {
 	s.t.Helper()
-	status, header, body := s.get(path)
+	var list []json.RawMessage
+	require.NoError(s.t, json.Unmarshal(s.http(http.MethodGet, path+"/get-messages"), &list))
+	return list
+}
+
+// http sends a request whose response is part of the recording.
+func (s *stage) http(method, path string) []byte {
+	s.t.Helper()
+	status, header, body := s.do(method, path)
 	var parsed any
-	require.NoError(s.t, json.Unmarshal(body, &parsed), "%s", body)
+	if json.Unmarshal(body, &parsed) != nil {
+		parsed = string(body)
+	}
 	headers := map[string]any{}
 	for _, h := range []string{"content-type", "access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers", "access-control-max-age"} {
 		if v := header.Get(h); v != "" {
@@ -111,18 +157,16 @@ func (s *stage) messages(path string) []json.RawMessage {
 		}
 	}
 	s.https = append(s.https, map[string]any{
-		"request": "GET " + path + "/get-messages", "status": float64(status), "headers": headers, "body": parsed,
+		"request": method + " " + path, "status": float64(status), "headers": headers, "body": parsed,
 	})
-	var list []json.RawMessage
-	require.NoError(s.t, json.Unmarshal(body, &list))
-	return list
+	return body
 }
 
-func (s *stage) get(path string) (status int, header http.Header, body []byte) {
+func (s *stage) do(method, path string) (status int, header http.Header, body []byte) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), process.Patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.node.Addr+path+"/get-messages", nil)
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.node.Addr+path, nil)
 	require.NoError(s.t, err)
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(s.t, err)
@@ -170,6 +214,9 @@ func (s *stage) events() map[string][]any {
 		}
 		all[c.Name] = withoutRepeatedPush(events)
 	}
+	for name, refusal := range s.refused {
+		all[name] = []any{refusal}
+	}
 	if s.https != nil {
 		raw, err := json.Marshal(s.https)
 		require.NoError(s.t, err)
@@ -180,10 +227,13 @@ func (s *stage) events() map[string][]any {
 	return all
 }
 
+var padding = regexp.MustCompile("x{1000,}")
+
 // event decodes a frame and, if it is JSON, its body.
 func (s *stage) event(raw []byte) any {
 	s.t.Helper()
 	var e map[string]any
+	raw = padding.ReplaceAllFunc(raw, func(x []byte) []byte { return fmt.Appendf(nil, "<%d x>", len(x)) })
 	require.NoError(s.t, json.Unmarshal(bytes.ReplaceAll(raw, []byte(s.run), []byte("RUN")), &e), "%s", raw)
 	var body any
 	if text, ok := e["body"].(string); ok && strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &body) == nil {

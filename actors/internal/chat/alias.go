@@ -3,6 +3,7 @@ package chat
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -42,10 +43,21 @@ func (tr *Transcript) known(id string) string {
 // withoutAliases replaces what a client has of messages that were merged by what
 // they were merged into: its copies are older, also that of the last of them.
 func (tr *Transcript) withoutAliases(list []uimessage.Message) []uimessage.Message {
+	if len(tr.Aliases) == 0 {
+		return list
+	}
+	targets := make(map[string]bool, len(tr.Aliases))
+	for _, id := range tr.Aliases {
+		targets[id] = true
+	}
 	merged := make(map[string]uimessage.Message)
 	for _, m := range list {
-		if target, ok := tr.Aliases[m.ID]; ok {
-			merged[target], _ = tr.Message(target)
+		id := tr.known(m.ID)
+		if !targets[id] {
+			continue
+		}
+		if now, ok := tr.Message(id); ok && (id != m.ID || isEndOf(m, now)) {
+			merged[id] = now
 		}
 	}
 	if len(merged) == 0 {
@@ -58,6 +70,21 @@ func (tr *Transcript) withoutAliases(list []uimessage.Message) []uimessage.Messa
 		}
 	}
 	return out
+}
+
+// isEndOf reports whether m is what whole was before others were merged into it,
+// see joinParts: somebody may know that one alone.
+func isEndOf(m, whole uimessage.Message) bool {
+	n := len(whole.Parts) - len(m.Parts)
+	if n < 0 || len(m.Parts) == 0 {
+		return false
+	}
+	tail := slices.Clone(whole.Parts[n:])
+	if strings.HasSuffix(tail[0].Text, "\n\n"+m.Parts[0].Text) {
+		tail[0].Text = m.Parts[0].Text
+	}
+	whole.Parts = tail
+	return uimessage.SameParts(whole, m)
 }
 
 // forgetAliases drops those of messages that are gone.

@@ -102,7 +102,8 @@ func claims(p uimessage.Part) bool {
 	return p.Settled() || p.IsTool() && p.State == uimessage.ApprovalResponded
 }
 
-// withoutCalls is a client's own message without calls: no tool has run.
+// withoutCalls is a client's own message, in whose name ever, without calls: no tool
+// has run.
 func (c *Core) withoutCalls(m uimessage.Message) uimessage.Message {
 	parts := slices.DeleteFunc(slices.Clone(m.Parts), uimessage.Part.IsTool)
 	c.count(ForgedCall, len(m.Parts)-len(parts))

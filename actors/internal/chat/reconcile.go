@@ -140,6 +140,9 @@ func (c *Core) takeIn(cmd Submit) (put []*pb.StoredMessage, removed []string) {
 			continue
 		}
 		fresh = fresh || !m.known()
+		if m.Role == uimessage.User {
+			m.Message = c.withoutCalls(m.Message)
+		}
 		if !m.being && (m.row.ID == "" || m.row.Role == string(uimessage.User) && m.Role == uimessage.User) {
 			put = c.appendChanged(put, m, Message{})
 		}
@@ -193,6 +196,7 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 		switch {
 		case c.forgedInSet(m) || m.being:
 		case m.Role == uimessage.User:
+			m.Message = c.withoutCalls(m.Message)
 			written = c.appendChanged(written, m, Message{})
 		case m.row.ID == "" || m.row.Foreign:
 			if m.Message = c.withoutCalls(m.Message); len(m.Parts) > 0 {

@@ -39,10 +39,10 @@ func vocabulary(k kind, got map[string]any) map[string]bool {
 	return fields[k]
 }
 
-// Known reports whether frames of that type mean something to a client: others
-// are no part of a comparison.
+// Known reports whether frames of that type mean something to a client, or are
+// those of the recorded agents: others are no part of a comparison.
 func Known(frameType string) bool {
-	return strings.HasPrefix(frameType, "cf_") || frameType == "rpc"
+	return strings.HasPrefix(frameType, "cf_") || frameType == "rpc" || frameType == "user-onMessage"
 }
 
 func words(s string) map[string]bool {
