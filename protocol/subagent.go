@@ -13,6 +13,10 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
+// maxHops bounds what one path costs: each address on it has the whole path of its
+// parent.
+const maxHops = 32
+
 // descend finds the sub-agents that the path behind t's agent names (protocol
 // §2.2): the first `sub` with a registered class and a name is a hop, and so on
 // behind it. A `sub` that leads nowhere never means the parent: whoever has made a
@@ -35,6 +39,8 @@ func (h *Handler) descend(t target) (target, error) {
 			return t, invalid("Bad Request")
 		case len(name) > maxName:
 			return t, invalid("Invalid request: the sub-agent's name has more than 512 bytes")
+		case len(t.hops) == maxHops:
+			return t, invalid("Invalid request: the path leads down more than 32 sub-agents")
 		}
 		t.address = t.address.Child(class, name)
 		t.hops = append(t.hops, t.address)
