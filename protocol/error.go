@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/coder/websocket"
 )
@@ -75,4 +77,15 @@ func public(err error) (e *Error, hidden bool) {
 		}
 	}
 	return &Error{Code: Internal, Message: "internal error"}, true
+}
+
+// guard runs what the author may have written. A panic in it is an error, which is
+// hidden from clients.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }

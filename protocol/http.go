@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -118,12 +116,11 @@ func (h *Handler) ask(gate Gate, r *http.Request, a feed.Address) (out *http.Req
 	if gate == nil {
 		return r, nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			out, err = r, fmt.Errorf("panic in a hook: %v\n%s", p, debug.Stack())
-		}
-	}()
-	if out, err = gate(r, a); out == nil {
+	err = guard(func() (err error) {
+		out, err = gate(r, a)
+		return err
+	})
+	if out == nil {
 		out = r
 	}
 	return out, err

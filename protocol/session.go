@@ -91,8 +91,9 @@ func newSession(h *Handler, a feed.Address, pk string) *session {
 	}
 	s := &session{
 		guest: guest{h: h, seat: newSeat(newID(), pk)}, chats: h.cfg.Host.Chats(a.Class),
-		inbox: newQueue(h), lane: newQueue(h), opened: make(chan struct{}),
+		opened: make(chan struct{}),
 	}
+	s.inbox, s.lane = newQueue(h, s.guarded), newQueue(h, s.guarded)
 	s.log = h.log.With("agent", a, "socket", s.seat.id)
 	s.ctx, s.cancel = context.WithCancel(h.ctx)
 	return s
@@ -142,6 +143,14 @@ func (s *session) read() {
 			return
 		}
 		s.deaf.Store(false)
+	}
+}
+
+// guarded runs do. A panic in it ends this socket alone.
+func (s *session) guarded(do func()) {
+	if err := guard(func() error { do(); return nil }); err != nil {
+		s.log.Error("closing a socket", "error", err)
+		s.room.close(s.seat, farewell{code: websocket.StatusInternalError, reason: "internal error"})
 	}
 }
 
