@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"bufio"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -251,4 +252,23 @@ func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	slow.broken()
 	n.put(roomOne, feed.Ended{Request: id, Outcome: feed.Completed})
 	require.Equal(t, []string{"[DONE]"}, quick.rest())
+}
+
+// HTTP/2 resets a stream whose deadline passes, even if nothing is to be written.
+func TestAQuietStreamStaysOpenOverHTTP2(t *testing.T) {
+	n := newNode(t, protocol.Config{WriteTimeout: 30 * time.Millisecond, PingEvery: 150 * time.Millisecond})
+	n.srv.Close()
+	n.srv = httptest.NewUnstartedServer(n.h)
+	n.srv.EnableHTTP2 = true
+	n.srv.StartTLS()
+	resp, err := n.srv.Client().Post(n.srv.URL+agentPath+"/chat", "application/json", strings.NewReader(hello))
+	require.NoError(t, err)
+	require.Equal(t, 2, resp.ProtoMajor)
+	e := &events{resp, t, bufio.NewScanner(resp.Body), nil}
+	id := (<-n.asked).(feed.Submit).Request
+	for range 3 {
+		require.Equal(t, ": nothing new", e.line())
+	}
+	n.put(roomOne, feed.Accepted{Request: id}, feed.Ended{Request: id, Outcome: feed.Completed})
+	require.Equal(t, []string{"[DONE]"}, e.rest())
 }

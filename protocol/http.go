@@ -3,7 +3,6 @@ package protocol
 import (
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -92,9 +91,7 @@ func (h *Handler) serveTranscript(w http.ResponseWriter, r *http.Request, a feed
 	if len(messages) == 0 {
 		messages = []byte("[]")
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(messages)))
-	w.Write(messages)
+	h.writeJSON(w, http.StatusOK, messages)
 }
 
 // pass asks a gate, and finds the agent anew if it has rewritten the path.

@@ -109,19 +109,15 @@ func (v *viewer) dismissed(b *farewell) error {
 
 // flush sends what events has written, and the headers.
 func (v *viewer) flush() error {
-	for p := v.buf; len(p) > 0; {
-		part := p[:min(len(p), maxHeld)]
-		p = p[len(part):]
-		v.hurry()
-		if _, err := v.w.Write(part); err != nil {
-			return errClientGone
-		}
+	if v.h.write(v.w, v.rc, v.buf) != nil {
+		return errClientGone
 	}
 	if v.buf = v.buf[:0]; cap(v.buf) > maxHeld {
 		v.buf = nil
 	}
-	v.hurry()
+	v.h.hurry(v.rc)
 	err := v.rc.Flush()
+	_ = v.rc.SetWriteDeadline(time.Time{}) // HTTP/2 ends a stream when it is over, though all is written
 	if errors.Is(err, http.ErrNotSupported) {
 		v.log.Error("answers cannot be streamed: what is in front of the handler hides http.Flusher", "writer", v.w)
 		return errDismissed
@@ -131,10 +127,6 @@ func (v *viewer) flush() error {
 	}
 	return nil
 }
-
-// hurry gives the network the time that it may take for the next write. A writer
-// without deadlines has its own way to be rid of clients that do not read.
-func (v *viewer) hurry() { _ = v.rc.SetWriteDeadline(time.Now().Add(v.h.cfg.WriteTimeout)) }
 
 // told is what a frame says of the answer.
 type told struct {
