@@ -42,7 +42,7 @@ func (h *Handler) serveChat(w http.ResponseWriter, r *http.Request, a feed.Addre
 		return err
 	}
 	err = v.stream(nil)
-	if errors.Is(err, errClientGone) && stops {
+	if errors.Is(err, errClientGone) && stops && h.ctx.Err() == nil {
 		if err := h.cfg.Host.Cancel(h.ctx, a, v.room.followed(v.seat)); err != nil {
 			v.log.Error("cancel failed", "error", err)
 		}

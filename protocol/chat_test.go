@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"bufio"
+	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -271,4 +272,16 @@ func TestAQuietStreamStaysOpenOverHTTP2(t *testing.T) {
 	}
 	n.put(roomOne, feed.Accepted{Request: id}, feed.Ended{Request: id, Outcome: feed.Completed})
 	require.Equal(t, []string{"[DONE]"}, e.rest())
+}
+
+// Nor is it a loss that the node, which has to stop now, breaks the connection.
+func TestAStopOfTheNodeStopsNoTurn(t *testing.T) {
+	n := newNode(t, protocol.Config{LagBytes: 1 << 30, WriteTimeout: time.Second})
+	_, id := n.ask("?stop=disconnect")
+	n.put(roomOne, feed.Opened{Request: id}, delta(0, strings.Repeat("x", 64<<20))) // more than the buffers of the connection hold
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, n.h.Close(now))
+	require.NoError(t, n.h.Close(t.Context()), "it has left")
+	require.Empty(t, n.asked)
 }
