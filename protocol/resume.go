@@ -152,7 +152,7 @@ func (r *room) tellMissed(s *seat, it feed.View) {
 		r.direct(s, settledFrame(a.watched, e))
 	}
 	if streaming && a.news != r.news && pushed(it) {
-		r.direct(s, messagesFrame(it.Messages, true))
+		r.push(s, it)
 	}
 }
 
