@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -130,6 +131,8 @@ func requestKey(r *http.Request) (key string, given bool, err error) {
 		return "", false, invalid(fmt.Sprintf("%s is given %d times, must be given once", keyHeader, len(keys)))
 	case keys[0] == "" || len(keys[0]) > maxID:
 		return "", false, invalid(fmt.Sprintf("%s has %d bytes, must have 1 to %d", keyHeader, len(keys[0]), maxID))
+	case !utf8.ValidString(keys[0]):
+		return "", false, invalid(fmt.Sprintf("%s is %.40q, must be UTF-8", keyHeader, keys[0]))
 	}
 	return keys[0], true, nil
 }
