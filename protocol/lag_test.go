@@ -73,3 +73,18 @@ func TestAReaderThatNeverCatchesUp(t *testing.T) {
 	require.Equal(t, 10*catchUp+1, told)
 	require.Empty(t, r.log.entries)
 }
+
+// What is remembered of those who have gone has a bound, and the last to go are not
+// forgotten for it all at once.
+func TestThoseWhoHaveGoneAreRemembered(t *testing.T) {
+	r := newRoom(feed.Address{Class: "C", Name: "n"}, limits{1000, 1 << 20}, new(atomic.Uint64))
+	for i := range maxLeft + 50 {
+		greetedSeat(r, fmt.Sprint("s", i))
+	}
+	viewer := newSeat("viewer", "")
+	r.follow(viewer, "r1")
+	r.leave(viewer)
+	require.Empty(t, r.left, "it is no page that comes back")
+	r.lost()
+	require.Len(t, r.left, maxLeft)
+}

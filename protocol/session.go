@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -61,7 +62,12 @@ const maxMissed = 2
 
 // open upgrades a request to a session, which then runs by itself.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
-	s := newSession(h, a, r.URL.Query().Get("_pk"))
+	pk := r.URL.Query().Get("_pk")
+	if len(pk) > maxID {
+		h.refuse(w, r, invalid(fmt.Sprintf("Invalid request: _pk has %d bytes, the limit is %d", len(pk), maxID)))
+		return
+	}
+	s := newSession(h, a, pk)
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
 	conn, err := accept(cw, r)
 	if err != nil {
