@@ -285,3 +285,15 @@ func TestAStopOfTheNodeStopsNoTurn(t *testing.T) {
 	require.NoError(t, n.h.Close(t.Context()), "it has left")
 	require.Empty(t, n.asked)
 }
+
+// A client of the sockets may have chosen an id that no header can have.
+func TestAnIDThatIsNoHeader(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	id := "r\x001\n"
+	n.put(roomOne, feed.Accepted{Request: id})
+	e := n.send("GET", agentPath+"/chat/x/stream", "")
+	require.Equal(t, 200, e.StatusCode)
+	require.Empty(t, e.Header.Values("Holdfast-Request-Id"))
+	n.put(roomOne, feed.Ended{Request: id, Outcome: feed.Completed})
+	require.Equal(t, []string{"[DONE]"}, e.rest())
+}

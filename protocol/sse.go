@@ -7,7 +7,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -62,7 +64,9 @@ func (v *viewer) stream(base []byte) error {
 	for k, val := range eventHeaders {
 		v.w.Header().Set(k, val)
 	}
-	v.w.Header().Set(requestHeader, v.room.followed(v.seat))
+	if id := v.room.followed(v.seat); !strings.ContainsFunc(id, unicode.IsControl) {
+		v.w.Header().Set(requestHeader, id)
+	}
 	v.w.WriteHeader(http.StatusOK)
 	if err := v.flush(); err != nil {
 		return err
