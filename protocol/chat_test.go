@@ -297,3 +297,30 @@ func TestAnIDThatIsNoHeader(t *testing.T) {
 	n.put(roomOne, feed.Ended{Request: id, Outcome: feed.Completed})
 	require.Equal(t, []string{"[DONE]"}, e.rest())
 }
+
+// silent agents never get to a question.
+type silent struct {
+	protocol.Host
+	asked chan struct{}
+}
+
+func (s silent) Chats(string) bool           { return true }
+func (s silent) Class(string) (string, bool) { return "ChatAgent", true }
+
+func (s silent) View(context.Context, feed.Address, uint64) error {
+	s.asked <- struct{}{}
+	return nil
+}
+
+// Close does not wait for an agent that has not told yet what there is to resume.
+func TestCloseEndsAQuestion(t *testing.T) {
+	asked := make(chan struct{})
+	n := newNode(t, protocol.Config{Host: silent{asked: asked}, ConnectTimeout: time.Hour})
+	answers := make(chan *events)
+	go func() { answers <- n.send("GET", agentPath+"/chat/x/stream", "") }()
+	<-asked
+	require.NoError(t, n.h.Close(t.Context()))
+	e := <-answers
+	require.Equal(t, 503, e.StatusCode)
+	require.Equal(t, "node is stopping", e.text())
+}

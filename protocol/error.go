@@ -66,6 +66,8 @@ func (e *Error) httpStatus() int {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
+var errStopping = &Error{Code: Unavailable, Message: "node is stopping"}
+
 func invalid(message string) *Error { return &Error{Code: Invalid, Message: message} }
 
 // public is what a client may know of err: err itself if it is an *Error, else

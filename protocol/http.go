@@ -30,7 +30,7 @@ func isUpgrade(r *http.Request) bool {
 
 func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target) {
 	if h.stopping() {
-		h.refuse(w, r, &Error{Code: Unavailable, Message: "node is stopping"})
+		h.refuse(w, r, errStopping)
 		return
 	}
 	err := h.checkHost(r)

@@ -34,7 +34,7 @@ func (h *Handler) newViewer(w http.ResponseWriter, r *http.Request, a feed.Addre
 	v.log = h.log.With("agent", a, "stream", v.seat.id)
 	if !h.admit(&v.guest, a, 1) {
 		v.end()
-		return nil, &Error{Code: Unavailable, Message: "node is stopping"}
+		return nil, errStopping
 	}
 	return v, nil
 }
