@@ -90,6 +90,9 @@ func (r *room) unfollow(s *seat) {
 		}
 	}
 	maps.DeleteFunc(r.answers, func(_ string, a *answer) bool { return a == s.only })
+	if r.handed == s.only {
+		r.handed = nil
+	}
 }
 
 // handOver ends the answer a, unless the next request to be accepted takes it over.

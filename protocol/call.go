@@ -92,7 +92,11 @@ func (c *call) run(method string, args []json.RawMessage) {
 		return
 	}
 	c.ctx, c.cancel = context.WithCancel(c.s.h.ctx)
-	result, err := c.s.peer.Call(c.ctx, method, args, c.send)
+	var result json.RawMessage
+	err := guard(func() (err error) {
+		result, err = c.s.peer.Call(c.ctx, method, args, c.send)
+		return err
+	})
 	c.cancel()
 	c.mu.Lock()
 	c.over = true

@@ -68,7 +68,7 @@ func (r *room) sendLocked(s *seat, e entry) bool {
 // sendInTurn is send for who can wait: it returns when the frame is on its way
 // behind not too many others.
 func (r *room) sendInTurn(ctx context.Context, s *seat, frame []byte) error {
-	for {
+	for ctx.Err() == nil {
 		r.mu.Lock()
 		if s.bye != nil || !r.log.crowded(s, len(frame)) {
 			sent := r.sendLocked(s, entry{to: s, frame: frame})
@@ -86,9 +86,9 @@ func (r *room) sendInTurn(ctx context.Context, s *seat, frame []byte) error {
 		select {
 		case <-eased:
 		case <-ctx.Done():
-			return errGone
 		}
 	}
+	return errGone
 }
 
 // closing ends all sockets.

@@ -42,7 +42,7 @@ func (h *Handler) serveChat(w http.ResponseWriter, r *http.Request, a feed.Addre
 		return err
 	}
 	err = v.stream(nil)
-	if errors.Is(err, errClientGone) && stops {
+	if errors.Is(err, errClientGone) && stops && h.ctx.Err() == nil {
 		if err := h.cfg.Host.Cancel(h.ctx, a, v.room.followed(v.seat)); err != nil {
 			v.log.Error("cancel failed", "error", err)
 		}
@@ -149,15 +149,31 @@ func (v *viewer) lookUp() (*ask, error) {
 	q := v.room.askCurrent(v.seat)
 	err := v.h.cfg.Host.View(ctx, v.room.address, q.n)
 	if err == nil {
-		select {
-		case <-q.done:
-			return q, nil
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+		err = v.await(ctx, q)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case err == nil:
+		return q, nil
+	case v.h.stopping():
+		err = errStopping
+	case errors.Is(err, context.DeadlineExceeded):
 		err = &Error{Code: Unavailable, Message: "agent is not ready yet, try again"}
 	}
 	return nil, err
+}
+
+// await returns when q is answered, or an error if nobody waits for that any more.
+func (v *viewer) await(ctx context.Context, q *ask) error {
+	for {
+		select {
+		case <-q.done:
+			return nil
+		case <-v.seat.wake: // it has joined, or is to go
+			if v.h.stopping() {
+				return errStopping
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

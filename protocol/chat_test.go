@@ -1,6 +1,8 @@
 package protocol_test
 
 import (
+	"bufio"
+	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -251,4 +253,74 @@ func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	slow.broken()
 	n.put(roomOne, feed.Ended{Request: id, Outcome: feed.Completed})
 	require.Equal(t, []string{"[DONE]"}, quick.rest())
+}
+
+// HTTP/2 resets a stream whose deadline passes, even if nothing is to be written.
+func TestAQuietStreamStaysOpenOverHTTP2(t *testing.T) {
+	n := newNode(t, protocol.Config{WriteTimeout: 30 * time.Millisecond, PingEvery: 150 * time.Millisecond})
+	n.srv.Close()
+	n.srv = httptest.NewUnstartedServer(n.h)
+	n.srv.EnableHTTP2 = true
+	n.srv.StartTLS()
+	resp, err := n.srv.Client().Post(n.srv.URL+agentPath+"/chat", "application/json", strings.NewReader(hello))
+	require.NoError(t, err)
+	require.Equal(t, 2, resp.ProtoMajor)
+	e := &events{resp, t, bufio.NewScanner(resp.Body), nil}
+	id := (<-n.asked).(feed.Submit).Request
+	for range 3 {
+		require.Equal(t, ": nothing new", e.line())
+	}
+	n.put(roomOne, feed.Accepted{Request: id}, feed.Ended{Request: id, Outcome: feed.Completed})
+	require.Equal(t, []string{"[DONE]"}, e.rest())
+}
+
+// Nor is it a loss that the node, which has to stop now, breaks the connection.
+func TestAStopOfTheNodeStopsNoTurn(t *testing.T) {
+	n := newNode(t, protocol.Config{LagBytes: 1 << 30, WriteTimeout: time.Second})
+	_, id := n.ask("?stop=disconnect")
+	n.put(roomOne, feed.Opened{Request: id}, delta(0, strings.Repeat("x", 64<<20))) // more than the buffers of the connection hold
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, n.h.Close(now))
+	require.NoError(t, n.h.Close(t.Context()), "it has left")
+	require.Empty(t, n.asked)
+}
+
+// A client of the sockets may have chosen an id that no header can have.
+func TestAnIDThatIsNoHeader(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	id := "r\x001\n"
+	n.put(roomOne, feed.Accepted{Request: id})
+	e := n.send("GET", agentPath+"/chat/x/stream", "")
+	require.Equal(t, 200, e.StatusCode)
+	require.Empty(t, e.Header.Values("Holdfast-Request-Id"))
+	n.put(roomOne, feed.Ended{Request: id, Outcome: feed.Completed})
+	require.Equal(t, []string{"[DONE]"}, e.rest())
+}
+
+// silent agents never get to a question.
+type silent struct {
+	protocol.Host
+	asked chan struct{}
+}
+
+func (s silent) Chats(string) bool           { return true }
+func (s silent) Class(string) (string, bool) { return "ChatAgent", true }
+
+func (s silent) View(context.Context, feed.Address, uint64) error {
+	s.asked <- struct{}{}
+	return nil
+}
+
+// Close does not wait for an agent that has not told yet what there is to resume.
+func TestCloseEndsAQuestion(t *testing.T) {
+	asked := make(chan struct{})
+	n := newNode(t, protocol.Config{Host: silent{asked: asked}, ConnectTimeout: time.Hour})
+	answers := make(chan *events)
+	go func() { answers <- n.send("GET", agentPath+"/chat/x/stream", "") }()
+	<-asked
+	require.NoError(t, n.h.Close(t.Context()))
+	e := <-answers
+	require.Equal(t, 503, e.StatusCode)
+	require.Equal(t, "node is stopping", e.text())
 }

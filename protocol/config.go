@@ -47,8 +47,8 @@ type Config struct {
 
 	// LagFrames and LagBytes are how far a socket, or a stream over HTTP, may lag
 	// behind what it is to be sent, before it is closed with 1013, or cut off (and
-	// its client reconnects and resumes). A single larger frame passes if nothing
-	// waits before it; the transcript of its greeting and a replay do not count, and
+	// its client reconnects and resumes). No frame counts as more than half of
+	// LagBytes; the transcript of its greeting and a replay do not count, and
 	// while it takes those four times as much may wait. Defaults 4096 and 8 MiB.
 	LagFrames int
 	LagBytes  int

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
@@ -89,7 +90,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, a feed.Ad
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, message)
+	h.writeJSON(w, http.StatusOK, message)
 	return nil
 }
 
@@ -110,10 +111,29 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (raw []byte, 
 	return raw, body, nil
 }
 
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
+func (h *Handler) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // to a client that has gone
+	_ = h.write(w, http.NewResponseController(w), body) // to a client that has gone
+}
+
+// write sends a part of a response.
+func (h *Handler) write(w io.Writer, rc *http.ResponseController, p []byte) error {
+	for len(p) > 0 {
+		part := p[:min(len(p), maxHeld)]
+		p = p[len(part):]
+		h.hurry(rc)
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hurry gives the network the time that it may take for the next write. A writer
+// without deadlines has its own way to be rid of clients that do not read.
+func (h *Handler) hurry(rc *http.ResponseController) {
+	_ = rc.SetWriteDeadline(time.Now().Add(h.cfg.WriteTimeout))
 }

@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/coder/websocket"
 )
@@ -64,6 +66,8 @@ func (e *Error) httpStatus() int {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
+var errStopping = &Error{Code: Unavailable, Message: "node is stopping"}
+
 func invalid(message string) *Error { return &Error{Code: Invalid, Message: message} }
 
 // public is what a client may know of err: err itself if it is an *Error, else
@@ -75,4 +79,15 @@ func public(err error) (e *Error, hidden bool) {
 		}
 	}
 	return &Error{Code: Internal, Message: "internal error"}, true
+}
+
+// guard runs what the author may have written. A panic in it is an error, which is
+// hidden from clients.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }

@@ -81,7 +81,8 @@ type Outcome struct {
 // A Peer is what an agent makes of one of its sockets. SetState and Call may be
 // called concurrently with everything; Opened, Message and Closed come in this
 // order, one at a time, and run author's code: they may take their time, which
-// holds up nothing of the protocol.
+// holds up nothing of the protocol. A panic is logged, and ends the socket with 1011;
+// one in Call, that call.
 type Peer interface {
 	// Terms are asked once, before the connect sequence.
 	Terms() feed.Terms

@@ -1,11 +1,8 @@
 package protocol
 
 import (
-	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -33,7 +30,7 @@ func isUpgrade(r *http.Request) bool {
 
 func (h *Handler) serveUpgrade(w http.ResponseWriter, r *http.Request, t target) {
 	if h.stopping() {
-		h.refuse(w, r, &Error{Code: Unavailable, Message: "node is stopping"})
+		h.refuse(w, r, errStopping)
 		return
 	}
 	err := h.checkHost(r)
@@ -94,9 +91,7 @@ func (h *Handler) serveTranscript(w http.ResponseWriter, r *http.Request, a feed
 	if len(messages) == 0 {
 		messages = []byte("[]")
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(messages)))
-	w.Write(messages)
+	h.writeJSON(w, http.StatusOK, messages)
 }
 
 // pass asks a gate, and finds the agent anew if it has rewritten the path.
@@ -118,12 +113,11 @@ func (h *Handler) ask(gate Gate, r *http.Request, a feed.Address) (out *http.Req
 	if gate == nil {
 		return r, nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			out, err = r, fmt.Errorf("panic in a hook: %v\n%s", p, debug.Stack())
-		}
-	}()
-	if out, err = gate(r, a); out == nil {
+	err = guard(func() (err error) {
+		out, err = gate(r, a)
+		return err
+	})
+	if out == nil {
 		out = r
 	}
 	return out, err

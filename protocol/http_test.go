@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
@@ -361,4 +362,24 @@ func TestLettingEveryPageInIsTold(t *testing.T) {
 	newNode(t, protocol.Config{OriginPatterns: []string{"*.example.com"}, Log: closed.logger()})
 	require.Contains(t, open.String(), "setting=OriginPatterns")
 	require.Empty(t, closed.String())
+}
+
+// A transcript that is not taken is given up after a while.
+func TestAResponseThatIsNotReadIsCutOff(t *testing.T) {
+	n := newNode(t, protocol.Config{WriteTimeout: 100 * time.Millisecond})
+	n.messages = "[" + strings.Repeat(" ", 64<<20) + "]"
+	n.srv.Close()
+	n.srv = httptest.NewUnstartedServer(n.h)
+	cut := make(chan struct{}, 1)
+	n.srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			cut <- struct{}{}
+		}
+	}
+	n.srv.Start()
+	e := n.send("GET", agentPath+"/get-messages", "")
+	require.Equal(t, 200, e.StatusCode)
+	<-cut
+	_, err := io.Copy(io.Discard, e.Body)
+	require.Error(t, err)
 }

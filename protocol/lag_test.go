@@ -30,7 +30,7 @@ func takeWhole(r *room, s *seat) (frames int) {
 	}
 }
 
-// A huge frame is held for a stalled reader only as long as nothing comes after it.
+// A huge frame is held for a stalled reader only as long as not much comes after it.
 func TestAStalledReaderHoldsNoMemory(t *testing.T) {
 	r := newRoom(feed.Address{Class: "C", Name: "n"}, limits{1000, 1 << 20}, new(atomic.Uint64))
 	stalled, other := greetedSeat(r, "stalled"), greetedSeat(r, "other")
@@ -43,6 +43,9 @@ func TestAStalledReaderHoldsNoMemory(t *testing.T) {
 	runtime.GC()
 	require.NotNil(t, huge.Value(), "it is due")
 	r.Put(feed.Cast{Data: []byte("small")})
+	require.Equal(t, 1, takeWhole(r, other))
+	require.Nil(t, stalled.bye)
+	r.Put(feed.Cast{Data: []byte(strings.Repeat("x", 1<<20))})
 	require.Equal(t, 1, takeWhole(r, other))
 	require.Empty(t, r.log.entries)
 	runtime.GC()
@@ -69,4 +72,19 @@ func TestAReaderThatNeverCatchesUp(t *testing.T) {
 	}
 	require.Equal(t, 10*catchUp+1, told)
 	require.Empty(t, r.log.entries)
+}
+
+// What is remembered of those who have gone has a bound, and the last to go are not
+// forgotten for it all at once.
+func TestThoseWhoHaveGoneAreRemembered(t *testing.T) {
+	r := newRoom(feed.Address{Class: "C", Name: "n"}, limits{1000, 1 << 20}, new(atomic.Uint64))
+	for i := range maxLeft + 50 {
+		greetedSeat(r, fmt.Sprint("s", i))
+	}
+	viewer := newSeat("viewer", "")
+	r.follow(viewer, "r1")
+	r.leave(viewer)
+	require.Empty(t, r.left, "it is no page that comes back")
+	r.lost()
+	require.Len(t, r.left, maxLeft)
 }

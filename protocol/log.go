@@ -23,12 +23,13 @@ type entry struct {
 	mark   mark
 }
 
-// size is what e counts as lag.
-func (e *entry) size() int {
+// size is what e counts as lag. A large frame is none by itself, nor with the few
+// small ones around it.
+func (l *log) size(e *entry) int {
 	if e.free {
 		return 0
 	}
-	return len(e.frame)
+	return min(len(e.frame), l.maxBytes/2)
 }
 
 // mark changes what a seat may see of the entries behind it.
@@ -126,7 +127,7 @@ func (l *log) add(e entry) {
 	if l.busy > 0 && len(l.entries) >= max(l.trimAt, trimFrom) {
 		l.trim()
 	}
-	size := e.size()
+	size := l.size(&e)
 	if e.to == nil && e.frame != nil {
 		l.castFrames++
 		l.castBytes += uint64(size)
@@ -162,14 +163,14 @@ func (l *log) skip(s *seat, e *entry, end uint64) {
 	s.pos, s.castFrames, s.castBytes = end, l.castFrames, l.castBytes
 }
 
-// lags: too much waits for s. A single frame passes however large it is.
+// lags: too much waits for s.
 func (l *log) lags(s *seat) bool {
 	frames, bytes := l.lag(s)
 	patience := 1
 	if !s.caught {
 		patience = catchUp
 	}
-	return frames > 1 && (frames > patience*l.maxFrames || bytes > patience*l.maxBytes)
+	return frames > patience*l.maxFrames || bytes > patience*l.maxBytes
 }
 
 // catchUp is how many times as much may wait for a seat while it takes what was
@@ -261,10 +262,10 @@ func (l *log) pass(s *seat, e *entry) {
 	switch {
 	case e.to == s:
 		s.directFrames--
-		s.directBytes -= e.size()
+		s.directBytes -= l.size(e)
 	case e.to == nil && e.frame != nil:
 		s.castFrames++
-		s.castBytes += uint64(e.size())
+		s.castBytes += uint64(l.size(e))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
-// maxID is the longest id of a message or a request that a client may choose.
+// maxID is the longest id that a client may choose, in bytes.
 const maxID = 256
 
 // checkMessages reads a client's messages, also those of a page that is older than

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -140,6 +141,18 @@ func TestSocketsHaveNames(t *testing.T) {
 	require.Equal(t, "page", second.Key())
 	require.NotEqual(t, first.ID(), second.ID())
 	require.NotEmpty(t, third.Key())
+}
+
+// The room remembers the names of sockets that have gone.
+func TestANameThatIsTooLong(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	_, resp, err := websocket.Dial(t.Context(), n.url()+"?_pk="+strings.Repeat("x", 257), nil)
+	require.Error(t, err)
+	require.Equal(t, 400, resp.StatusCode)
+	said, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, "Invalid request: _pk has 257 bytes, the limit is 256", string(said))
+	n.dial("?_pk=" + strings.Repeat("x", 256)).greeted()
 }
 
 // Author's code that takes its time holds up nothing of the protocol.

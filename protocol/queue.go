@@ -6,8 +6,9 @@ import "sync"
 // only while there are some. Only one goroutine at a time may post.
 type queue struct {
 	h        *Handler
-	maxBytes int64         // of the frames that wait, unless the only one is larger
-	slack    chan struct{} // capacity 1: the queue has become shorter
+	run      func(do func()) // runs a task
+	maxBytes int64           // of the frames that wait, unless the only one is larger
+	slack    chan struct{}   // capacity 1: the queue has become shorter
 
 	mu    sync.Mutex // guards what follows
 	tasks []task
@@ -24,8 +25,8 @@ type task struct {
 // maxTasks is how many frames of one client may wait in a queue.
 const maxTasks = 256
 
-func newQueue(h *Handler) *queue {
-	return &queue{h: h, maxBytes: h.cfg.MaxFrameBytes, slack: make(chan struct{}, 1)}
+func newQueue(h *Handler, run func(do func())) *queue {
+	return &queue{h: h, run: run, maxBytes: h.cfg.MaxFrameBytes, slack: make(chan struct{}, 1)}
 }
 
 // post queues a task behind those before it. It waits while the queue is full,
@@ -74,6 +75,6 @@ func (q *queue) work() {
 		case q.slack <- struct{}{}:
 		default:
 		}
-		t.do()
+		q.run(t.do)
 	}
 }

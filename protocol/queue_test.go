@@ -18,7 +18,7 @@ func TestAFullQueueHoldsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newQueue(&Handler{cfg: Config{MaxFrameBytes: 1000}})
+				q := newQueue(&Handler{cfg: Config{MaxFrameBytes: 1000}}, run)
 				let, gone, done, posted := make(chan struct{}), make(chan struct{}), 0, 0
 				task := func() { <-let; done++ }
 				for posted < c.fits {
@@ -41,7 +41,7 @@ func TestAFullQueueHoldsBack(t *testing.T) {
 
 func TestWhoPostsDoesNotWaitForADeadSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(&Handler{cfg: Config{MaxFrameBytes: 10}})
+		q := newQueue(&Handler{cfg: Config{MaxFrameBytes: 10}}, run)
 		let, gone := make(chan struct{}), make(chan struct{})
 		for range 2 {
 			require.True(t, q.post(10, func() { <-let }, gone))
@@ -54,3 +54,5 @@ func TestWhoPostsDoesNotWaitForADeadSocket(t *testing.T) {
 		close(let)
 	})
 }
+
+func run(do func()) { do() }

@@ -124,17 +124,20 @@ type absence struct {
 }
 
 func (r *room) noteAbsence(s *seat) {
-	if !s.joined {
+	if !s.joined || s.only != nil {
 		return
 	}
 	a := absence{news: r.news}
 	if r.stream.offerable() && s.offered == "" {
 		a.watched = r.stream.request
 	}
-	if len(r.left) == maxLeft {
-		clear(r.left)
-	}
 	r.left[s.pk] = a
+	for pk := range r.left {
+		if len(r.left) <= maxLeft {
+			break
+		}
+		delete(r.left, pk)
+	}
 }
 
 // tellMissed tells a page that is back while something goes on what a replay will
@@ -152,7 +155,7 @@ func (r *room) tellMissed(s *seat, it feed.View) {
 		r.direct(s, settledFrame(a.watched, e))
 	}
 	if streaming && a.news != r.news && pushed(it) {
-		r.direct(s, messagesFrame(it.Messages, true))
+		r.push(s, it)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -61,7 +62,12 @@ const maxMissed = 2
 
 // open upgrades a request to a session, which then runs by itself.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, a feed.Address) {
-	s := newSession(h, a, r.URL.Query().Get("_pk"))
+	pk := r.URL.Query().Get("_pk")
+	if len(pk) > maxID {
+		h.refuse(w, r, invalid(fmt.Sprintf("Invalid request: _pk has %d bytes, the limit is %d", len(pk), maxID)))
+		return
+	}
+	s := newSession(h, a, pk)
 	cw := &corkWriter{ResponseWriter: w, timeout: h.cfg.WriteTimeout}
 	conn, err := accept(cw, r)
 	if err != nil {
@@ -91,8 +97,9 @@ func newSession(h *Handler, a feed.Address, pk string) *session {
 	}
 	s := &session{
 		guest: guest{h: h, seat: newSeat(newID(), pk)}, chats: h.cfg.Host.Chats(a.Class),
-		inbox: newQueue(h), lane: newQueue(h), opened: make(chan struct{}),
+		opened: make(chan struct{}),
 	}
+	s.inbox, s.lane = newQueue(h, s.guarded), newQueue(h, s.guarded)
 	s.log = h.log.With("agent", a, "socket", s.seat.id)
 	s.ctx, s.cancel = context.WithCancel(h.ctx)
 	return s
@@ -142,6 +149,14 @@ func (s *session) read() {
 			return
 		}
 		s.deaf.Store(false)
+	}
+}
+
+// guarded runs do. A panic in it ends this socket alone.
+func (s *session) guarded(do func()) {
+	if err := guard(func() error { do(); return nil }); err != nil {
+		s.log.Error("closing a socket", "error", err)
+		s.room.close(s.seat, farewell{code: websocket.StatusInternalError, reason: "internal error"})
 	}
 }
 

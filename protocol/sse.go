@@ -7,7 +7,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -32,7 +34,7 @@ func (h *Handler) newViewer(w http.ResponseWriter, r *http.Request, a feed.Addre
 	v.log = h.log.With("agent", a, "stream", v.seat.id)
 	if !h.admit(&v.guest, a, 1) {
 		v.end()
-		return nil, &Error{Code: Unavailable, Message: "node is stopping"}
+		return nil, errStopping
 	}
 	return v, nil
 }
@@ -62,7 +64,9 @@ func (v *viewer) stream(base []byte) error {
 	for k, val := range eventHeaders {
 		v.w.Header().Set(k, val)
 	}
-	v.w.Header().Set(requestHeader, v.room.followed(v.seat))
+	if id := v.room.followed(v.seat); !strings.ContainsFunc(id, unicode.IsControl) {
+		v.w.Header().Set(requestHeader, id)
+	}
 	v.w.WriteHeader(http.StatusOK)
 	if err := v.flush(); err != nil {
 		return err
@@ -109,19 +113,15 @@ func (v *viewer) dismissed(b *farewell) error {
 
 // flush sends what events has written, and the headers.
 func (v *viewer) flush() error {
-	for p := v.buf; len(p) > 0; {
-		part := p[:min(len(p), maxHeld)]
-		p = p[len(part):]
-		v.hurry()
-		if _, err := v.w.Write(part); err != nil {
-			return errClientGone
-		}
+	if v.h.write(v.w, v.rc, v.buf) != nil {
+		return errClientGone
 	}
 	if v.buf = v.buf[:0]; cap(v.buf) > maxHeld {
 		v.buf = nil
 	}
-	v.hurry()
+	v.h.hurry(v.rc)
 	err := v.rc.Flush()
+	_ = v.rc.SetWriteDeadline(time.Time{}) // HTTP/2 ends a stream when it is over, though all is written
 	if errors.Is(err, http.ErrNotSupported) {
 		v.log.Error("answers cannot be streamed: what is in front of the handler hides http.Flusher", "writer", v.w)
 		return errDismissed
@@ -131,10 +131,6 @@ func (v *viewer) flush() error {
 	}
 	return nil
 }
-
-// hurry gives the network the time that it may take for the next write. A writer
-// without deadlines has its own way to be rid of clients that do not read.
-func (v *viewer) hurry() { _ = v.rc.SetWriteDeadline(time.Now().Add(v.h.cfg.WriteTimeout)) }
 
 // told is what a frame says of the answer.
 type told struct {

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
-
-	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
+
+// maxHops bounds what one path costs: each address on it has the whole path of its
+// parent.
+const maxHops = 32
 
 // descend finds the sub-agents that the path behind t's agent names (protocol
 // §2.2): the first `sub` with a registered class and a name is a hop, and so on
@@ -35,6 +36,8 @@ func (h *Handler) descend(t target) (target, error) {
 			return t, invalid("Bad Request")
 		case len(name) > maxName:
 			return t, invalid("Invalid request: the sub-agent's name has more than 512 bytes")
+		case len(t.hops) == maxHops:
+			return t, invalid("Invalid request: the path leads down more than 32 sub-agents")
 		}
 		t.address = t.address.Child(class, name)
 		t.hops = append(t.hops, t.address)
@@ -54,22 +57,12 @@ func (h *Handler) enterAll(r *http.Request, t target) error {
 	}
 	parent := t.root
 	for _, child := range t.hops {
-		if err := h.askHost(r, parent, child); err != nil {
+		if err := guard(func() error { return h.cfg.Host.Enter(r.Context(), r, parent, child) }); err != nil {
 			return err
 		}
 		parent = child
 	}
 	return nil
-}
-
-// askHost: a panic there is an internal error of this request alone.
-func (h *Handler) askHost(r *http.Request, parent, child feed.Address) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a hook: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return h.cfg.Host.Enter(r.Context(), r, parent, child)
 }
 
 // reject refuses a socket to a sub-agent. A failed upgrade would tell its client

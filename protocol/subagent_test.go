@@ -110,6 +110,8 @@ func TestAGateRefuses(t *testing.T) {
 		"/sub/helper-agent/a%00b":                             {400, "Bad Request", 4400},
 		"/sub/helper-agent/" + strings.Repeat("%41", 513):     {400, "Invalid request: the sub-agent's name has more than 512 bytes", 4400},
 		"/sub/helper-agent/" + strings.Repeat("x", 512) + "/": {200, "[]", 0},
+		strings.Repeat("/sub/helper-agent/x", 32):             {200, "[]", 0},
+		strings.Repeat("/sub/helper-agent/x", 33):             {400, "Invalid request: the path leads down more than 32 sub-agents", 4400},
 	} {
 		resp, body := n.do("GET", rootPath+path+"/get-messages")
 		require.Equal(t, want.status, resp.StatusCode, path)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -49,16 +50,16 @@ func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, a feed.Addre
 	}
 	w.Header().Set(requestHeader, request)
 	if wait == 0 {
-		return accepted(w, request)
+		return h.accepted(w, request)
 	}
 	return h.awaitTurn(w, r, a, request, wait)
 }
 
-func accepted(w http.ResponseWriter, request string) error {
+func (h *Handler) accepted(w http.ResponseWriter, request string) error {
 	var o object
 	o.text("requestId", request)
 	o.text("status", "accepted")
-	writeJSON(w, http.StatusAccepted, append(o.b, '}'))
+	h.writeJSON(w, http.StatusAccepted, append(o.b, '}'))
 	return nil
 }
 
@@ -71,7 +72,7 @@ func (h *Handler) awaitTurn(w http.ResponseWriter, r *http.Request, a feed.Addre
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded):
-		return accepted(w, request)
+		return h.accepted(w, request)
 	case h.stopping() && !errors.As(err, &e):
 		return &Error{Code: Unavailable, Message: "node is stopping; the turn goes on, ask again with the same " + keyHeader}
 	default:
@@ -80,12 +81,11 @@ func (h *Handler) awaitTurn(w http.ResponseWriter, r *http.Request, a feed.Addre
 	var o object
 	o.optional("error", end.Text)
 	if len(end.Message) > 0 {
-		o.key("message")
-		o.b = append(o.b, end.Message...)
+		o.raw("message", end.Message)
 	}
 	o.text("requestId", request)
 	o.text("status", string(end.Status))
-	writeJSON(w, http.StatusOK, append(o.b, '}'))
+	h.writeJSON(w, http.StatusOK, append(o.b, '}'))
 	return nil
 }
 
@@ -131,6 +131,8 @@ func requestKey(r *http.Request) (key string, given bool, err error) {
 		return "", false, invalid(fmt.Sprintf("%s is given %d times, must be given once", keyHeader, len(keys)))
 	case keys[0] == "" || len(keys[0]) > maxID:
 		return "", false, invalid(fmt.Sprintf("%s has %d bytes, must have 1 to %d", keyHeader, len(keys[0]), maxID))
+	case !utf8.ValidString(keys[0]):
+		return "", false, invalid(fmt.Sprintf("%s is %.40q, must be UTF-8", keyHeader, keys[0]))
 	}
 	return keys[0], true, nil
 }

@@ -73,6 +73,7 @@ func TestTurnsThatAreRefused(t *testing.T) {
 		{`{"text":"x","trigger":"regenerate-message"}`, "X: y", 400, "trigger is regenerate-message"},
 		{`{"text":"x"}`, "Idempotency-Key: ", 400, "Idempotency-Key has 0 bytes, must have 1 to 256"},
 		{`{"text":"x"}`, "Idempotency-Key: " + long, 400, "Idempotency-Key has 257 bytes, must have 1 to 256"},
+		{`{"text":"x"}`, "Idempotency-Key: k\xff", 400, "Idempotency-Key is \"k\\xff\", must be UTF-8"},
 		{`{"text":"x"}`, "Prefer: wait=soon", 400, `Prefer: wait is "soon", must be a number of seconds`},
 		{`{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "X: y", 413, "over the limit of 1 MiB"},
 	} {
