@@ -155,7 +155,7 @@ var flag = regexp.MustCompile("`--([a-z-]+)`")
 // TestFlagsExist: each flag that a document names is one of the node's.
 func TestFlagsExist(t *testing.T) {
 	var help strings.Builder
-	for _, command := range []string{"serve", "chat", "check", "dump", "compact"} {
+	for _, command := range []string{"serve", "chat", "check", "dump", "delete", "compact"} {
 		cmd := exec.Command("go", "run", "../cmd/node", command, "--help")
 		cmd.Stdout = &help
 		require.NoError(t, cmd.Run())
