@@ -1,9 +1,8 @@
-// Command team is an agent with sub-agents: a team asks each of its experts, and
-// answers with what they say. Each expert is an agent with a conversation of its own,
-// which a page may open, too, if the team has hired it:
+// Command team is an agent with sub-agents. "hire taxes" adds an expert to the team;
+// any other question goes to all experts, and what they say is the answer. Each expert
+// is an agent with a conversation of its own, which a page may open, too, once it has
+// been hired:
 //
-//	const team = useAgent({ agent: "team", name: "acme" });
-//	await team.stub.hire("taxes");
 //	const expert = useAgent({ agent: "team", name: "acme", sub: [{ agent: "expert", name: "taxes" }] });
 package main
 
@@ -13,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -30,13 +30,12 @@ func agents(m model.Model) (team, expert *actors.Agent) {
 	team = &actors.Agent{
 		Name: "Team",
 		OnChatMessage: func(ctx context.Context, turn *actors.Turn) error {
+			if field, ok := strings.CutPrefix(question(turn), "hire "); ok {
+				return hire(ctx, turn, expert, field)
+			}
 			return askAll(ctx, turn, expert)
 		},
 		Callable: []actors.Method{
-			actors.NewMethod("hire", "Adds an expert to the team.", func(ctx context.Context, self *actors.Self, field string) error {
-				_, err := self.SubAgent(ctx, expert, field)
-				return err
-			}, "field"),
 			actors.NewMethod("dismiss", "Deletes an expert with all that it knows.", func(ctx context.Context, self *actors.Self, field string) error {
 				return self.DeleteSubAgent(ctx, expert, field)
 			}, "field"),
@@ -63,6 +62,25 @@ func fields(ctx context.Context, self *actors.Self) ([]string, error) {
 	return names, err
 }
 
+// question is the last thing that was said. Before it stands in turn.Question what
+// got no answer.
+func question(turn *actors.Turn) (text string) {
+	for _, m := range turn.Question {
+		text = ""
+		for _, p := range m.Parts {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+func hire(ctx context.Context, turn *actors.Turn, expert *actors.Agent, field string) error {
+	if _, err := turn.Self.SubAgent(ctx, expert, field); err != nil {
+		return err
+	}
+	return turn.Stream.Text("An expert in " + field + " has joined the team.")
+}
+
 // askAll asks one expert after the other. Cut off by a crash, it is run again and
 // goes on with those whose answers are not in the message yet.
 func askAll(ctx context.Context, turn *actors.Turn, expert *actors.Agent) error {
@@ -71,10 +89,11 @@ func askAll(ctx context.Context, turn *actors.Turn, expert *actors.Agent) error 
 		return err
 	}
 	if len(experts) == 0 {
-		return actors.Errorf("This team has no experts yet: hire one.") // the visitor reads this
+		return actors.Errorf("This team has no experts yet. Say: hire taxes") // the visitor reads this
 	}
 	for _, e := range experts {
-		if slices.ContainsFunc(turn.Partial.Parts, func(p uimessage.Part) bool { return p.Type == "data-expert" && p.ID == e.Name }) {
+		title := "**" + e.Name + "**: "
+		if slices.ContainsFunc(turn.Partial.Parts, func(p uimessage.Part) bool { return strings.HasPrefix(p.Text, title) }) {
 			continue
 		}
 		colleague, err := turn.Self.SubAgent(ctx, expert, e.Name)
@@ -85,7 +104,7 @@ func askAll(ctx context.Context, turn *actors.Turn, expert *actors.Agent) error 
 		if err != nil {
 			return err
 		}
-		if err := turn.Stream.Data("expert", e.Name, answer.Text()); err != nil {
+		if err := turn.Stream.Text(title + answer.Text() + "\n\n"); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
 	"github.com/holdfast-dev/holdfast/actors/model"
 	"github.com/holdfast-dev/holdfast/actors/model/scripted"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
 func TestATeamAsksItsExperts(t *testing.T) {
@@ -19,19 +22,13 @@ func TestATeamAsksItsExperts(t *testing.T) {
 
 	answer, err := acme.Chat(ctx, "May we?")
 	require.NoError(t, err)
-	require.EqualError(t, answer.Err, "This team has no experts yet: hire one.")
-
-	require.NoError(t, acme.Call(ctx, "hire", nil, "taxes"))
-	require.NoError(t, acme.Call(ctx, "hire", nil, "law & order"))
-	answer, err = acme.Chat(ctx, "May we?")
-	require.NoError(t, err)
-	require.Equal(t, actors.StatusCompleted, answer.Status)
-	said := map[string]string{}
-	for _, p := range answer.Message.Parts {
-		said[p.ID] = string(p.Data)
+	require.EqualError(t, answer.Err, "This team has no experts yet. Say: hire taxes")
+	for _, said := range []string{"hire taxes", "hire law & order", "May we?"} {
+		answer, err = acme.Chat(ctx, said)
+		require.NoError(t, err)
+		require.NoError(t, answer.Err)
 	}
-	require.Equal(t, `"It depends."`, said["taxes"])
-	require.Equal(t, `"It depends."`, said["law & order"])
+	require.Equal(t, "**taxes**: It depends.\n\n**law & order**: It depends.\n\n", answer.Text())
 
 	h.Crash()
 	taxes, err := h.Agent(team, "acme").SubAgent(ctx, expert, "taxes")
@@ -48,7 +45,8 @@ func TestOnlyHiredExpertsCanBeReached(t *testing.T) {
 	knock := func(field string) error {
 		return h.Enter(ctx, httptest.NewRequest("GET", "/", nil), acme.Address(), acme.Address().Child("Expert", field))
 	}
-	require.NoError(t, acme.Call(ctx, "hire", nil, "taxes"))
+	_, err := acme.Chat(ctx, "hire taxes")
+	require.NoError(t, err)
 	require.NoError(t, knock("taxes"))
 	require.EqualError(t, knock("magic"), "The team has no such expert.")
 	require.NoError(t, acme.Call(ctx, "dismiss", nil, "taxes"))
@@ -56,4 +54,34 @@ func TestOnlyHiredExpertsCanBeReached(t *testing.T) {
 	var names []string
 	require.NoError(t, acme.Call(ctx, "experts", &names))
 	require.Empty(t, names)
+}
+
+func TestAnAnswerThatACrashCutsOffGoesOnWithTheNextExpert(t *testing.T) {
+	team, expert := agents(scripted.New(func(model.Request) scripted.Answer {
+		return scripted.Answer{scripted.Text{Pieces: scripted.Words("It depends on this and that."), Every: 20 * time.Millisecond}}
+	}))
+	h := actorstest.New(t, team, expert)
+	ctx, acme := t.Context(), h.Agent(team, "acme")
+	for _, field := range []string{"taxes", "law"} {
+		_, err := acme.SubAgent(ctx, expert, field)
+		require.NoError(t, err)
+	}
+	asked := make(chan error, 1)
+	go func() {
+		_, err := acme.Chat(ctx, "May we?")
+		asked <- err
+	}()
+	h.Await(acme.Address(), func(item feed.Item) bool {
+		chunk, ok := item.(feed.Chunk)
+		return ok && strings.Contains(string(chunk.Body), "**taxes**")
+	})
+	h.Crash()
+	require.ErrorIs(t, <-asked, actors.ErrInterrupted)
+	acme = h.Agent(team, "acme")
+	require.NoError(t, acme.WaitUntilStable(ctx))
+	answer, err := acme.Messages(ctx)
+	require.NoError(t, err)
+	require.Len(t, answer, 2)
+	text := actors.ChatResponse{Message: answer[1]}.Text()
+	require.Equal(t, "**taxes**: It depends on this and that.\n\n**law**: It depends on this and that.\n\n", text)
 }
