@@ -146,7 +146,7 @@ func (r *Ref) deleteSurely(ctx context.Context) error {
 		err := r.deleteAlone(ctx, "its parent is")
 		var e *Error
 		if errors.As(err, &e) && (e.Code == Quarantined || e.Code == UnknownAgent) {
-			return erase(ctx, r.rt.cfg.Store, r.addr)
+			return erase(ctx, r.rt.cfg.Store, r.addr.Path())
 		}
 		return err
 	})

@@ -33,23 +33,28 @@ const (
 	imports = `package main
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/actors/model/scripted"
 	"github.com/holdfast-dev/holdfast/actors/node"
+	"github.com/holdfast-dev/holdfast/protocol"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 var (
-	_ = fmt.Sprint
-	_ = time.Now
-	_ = strings.NewReader
-	_ testing.TB
-	_ *actorstest.Harness
-	_ *node.Node
+	model = scripted.Demo()
+	cardNumber *regexp.Regexp
+	lookUp func(context.Context) error
+	room *actors.Ref
+	turn *actors.Turn
 	assistant *actors.Agent
 	pages http.Handler
 	requireLogin func(http.Handler) http.Handler
@@ -155,7 +160,7 @@ var flag = regexp.MustCompile("`--([a-z-]+)`")
 // TestFlagsExist: each flag that a document names is one of the node's.
 func TestFlagsExist(t *testing.T) {
 	var help strings.Builder
-	for _, command := range []string{"serve", "chat", "check", "dump", "compact"} {
+	for _, command := range []string{"serve", "chat", "check", "dump", "delete", "compact"} {
 		cmd := exec.Command("go", "run", "../cmd/node", command, "--help")
 		cmd.Stdout = &help
 		require.NoError(t, cmd.Run())

@@ -29,11 +29,13 @@ func (c *dumpCommand) Run(p *program) error {
 		return list(p, store)
 	}
 	info, _, err := store.Find(p.ctx, c.Agent, persistence.Batch{})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if info.Head == 0 {
-		return fmt.Errorf("no agent %q is in this journal: dump without a name lists those that are", c.Agent)
+	case info.Deleted:
+		return fmt.Errorf("agent %q was deleted: nothing is left of it", c.Agent)
+	case info.Head == 0:
+		return nobody(c.Agent)
 	}
 	for r, err := range store.Read(p.ctx, c.Agent, 1) {
 		if err != nil {
@@ -46,19 +48,35 @@ func (c *dumpCommand) Run(p *program) error {
 	return nil
 }
 
-// list prints a line for each agent: its name, the number of its last record, and
-// whether it has work.
+func nobody(agent string) error {
+	return fmt.Errorf("no agent %q is in this journal: dump without a name lists those that are", agent)
+}
+
+// list prints a line for each agent, those that were deleted, too.
 func list(p *program, store persistence.Store) error {
 	agents := 0
-	err := eachStream(p.ctx, store, func(i persistence.Info) error {
+	err := eachStream(p.ctx, store, "", func(i persistence.Info) error {
 		agents++
-		_, err := fmt.Fprintf(p.out, "%s\t%d records\t%s\n", i.Stream, i.Head, wakeText(i))
+		_, err := fmt.Fprintln(p.out, summary(i))
 		return err
 	})
 	if err == nil && agents == 0 {
 		fmt.Fprintln(p.out, "no agents")
 	}
 	return err
+}
+
+// summary is an agent in a line: its name, how many records it has, and whether it
+// has work.
+func summary(i persistence.Info) string {
+	records := i.Head
+	switch {
+	case i.Deleted:
+		records = 0
+	case i.Base > 0: // it has taken the place of those before it
+		records -= i.Base - 1
+	}
+	return i.Stream + "\t" + count(int(records), "record") + "\t" + wakeText(i)
 }
 
 func wakeText(i persistence.Info) string {

@@ -30,7 +30,7 @@ func modelOf(agents []*actors.Agent) string {
 	return ""
 }
 
-// info is what the page asks for, at GET /holdfast/info.
+// info is what the page asks for, at GET /holdfast/info. Agents are those that chat.
 type info struct {
 	Version string      `json:"version"`
 	Model   infoModel   `json:"model"`
@@ -52,6 +52,9 @@ func infoHandler(agents []*actors.Agent) http.HandlerFunc {
 	i := info{Version: version(), Model: infoModel{Name: modelOf(agents), Note: noteOf(agents)}}
 	i.Model.Scripted = i.Model.Note != ""
 	for _, a := range agents {
+		if !a.Chats() {
+			continue
+		}
 		i.Agents = append(i.Agents, infoAgent{Class: a.Name, Path: "/agents/" + protocol.Kebab(a.Name)})
 	}
 	data, err := json.Marshal(i)

@@ -32,8 +32,11 @@ func (c *checkCommand) Run(p *program) error {
 		faults++
 		fmt.Fprintln(p.out, fault)
 	}
-	agents, records, unreadable := 0, uint64(0), 0
-	err = eachStream(p.ctx, store, func(i persistence.Info) error {
+	agents, records, unreadable := 0, 0, 0
+	err = eachStream(p.ctx, store, "", func(i persistence.Info) error {
+		if i.Deleted {
+			return nil
+		}
 		agents++
 		for r, err := range store.Read(p.ctx, i.Stream, 1) {
 			if err != nil {
@@ -53,9 +56,10 @@ func (c *checkCommand) Run(p *program) error {
 	case err != nil:
 		return err
 	case faults+unreadable > 0:
-		return fmt.Errorf("the journal is damaged, see above: %d faults, %d agents; keep the file and restore a backup", faults+unreadable, agents)
+		return fmt.Errorf("the journal is damaged, see above: %s, %s; keep the file and restore a backup",
+			count(faults+unreadable, "fault"), count(agents, "agent"))
 	}
-	fmt.Fprintf(p.out, "no fault: %d agents, %d records\n", agents, records)
+	fmt.Fprintf(p.out, "no fault: %s, %s\n", count(agents, "agent"), count(records, "record"))
 	return nil
 }
 
@@ -74,6 +78,14 @@ func (c *compactCommand) Run(p *program) error {
 	}
 	fmt.Fprintf(p.out, "%s before, %s after\n", size(before), size(after))
 	return nil
+}
+
+// count is a number of things for people.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // size is n bytes for people.
@@ -146,11 +158,11 @@ func decode(r persistence.Record) (*journalv1.Record, error) {
 	return &rec, nil
 }
 
-// eachStream calls f for every stream.
-func eachStream(ctx context.Context, store persistence.Store, f func(persistence.Info) error) error {
+// eachStream calls f for every stream whose name begins with prefix.
+func eachStream(ctx context.Context, store persistence.Store, prefix string, f func(persistence.Info) error) error {
 	const page = 500
 	for after := ""; ; {
-		list, err := store.List(ctx, "", after, page)
+		list, err := store.List(ctx, prefix, after, page)
 		if err != nil || len(list) == 0 {
 			return err
 		}

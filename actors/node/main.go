@@ -18,7 +18,7 @@ import (
 
 // Main is a whole program around agents: `serve` (the default) starts a node
 // with a chat page, `chat` talks to a running one from a terminal, `check`,
-// `dump` and `compact` look after the journal.
+// `dump`, `delete` and `compact` look after the journal of a stopped one.
 //
 // It reads os.Args. SIGINT and SIGTERM stop what runs in order; a second one ends
 // the process at once. On success Main returns; otherwise it writes one line to
@@ -61,6 +61,7 @@ type commands struct {
 	Chat    chatCommand    `cmd:"" help:"Talk to an agent of a running node."`
 	Check   checkCommand   `cmd:"" help:"Look for damage in the journal of a stopped node; exits with 1 if there is any."`
 	Dump    dumpCommand    `cmd:"" help:"Print the agents in the journal of a stopped node, or the events of one agent."`
+	Delete  deleteCommand  `cmd:"" help:"Delete an agent, and all agents below it, from the journal of a stopped node for good."`
 	Compact compactCommand `cmd:"" help:"Give the space of deleted records in the journal of a stopped node back to the disk."`
 }
 

@@ -45,7 +45,8 @@ func TestServeGivesThePageAndStopsInOrder(t *testing.T) {
 }
 
 func TestInfoTellsThePageWhoAnswers(t *testing.T) {
-	c := run(t, []*actors.Agent{demo()}, "--listen", "127.0.0.1:0", "--data", t.TempDir())
+	plain := &actors.Agent{Name: "Counter", InitialState: 0}
+	c := run(t, []*actors.Agent{plain, demo()}, "--listen", "127.0.0.1:0", "--data", t.TempDir())
 	_, body := get(t, listens(t, c)+"/holdfast/info")
 	var info struct {
 		Version string
@@ -60,6 +61,7 @@ func TestInfoTellsThePageWhoAnswers(t *testing.T) {
 	require.Equal(t, "scripted/demo", info.Model.Name)
 	require.Equal(t, "A script answers.", info.Model.Note)
 	require.True(t, info.Model.Scripted)
+	require.Len(t, info.Agents, 1, "nobody can chat with the other one")
 	require.Equal(t, "SupportDesk", info.Agents[0].Class)
 	require.Equal(t, "/agents/support-desk", info.Agents[0].Path)
 }
