@@ -3,6 +3,7 @@ package chat
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -40,24 +41,47 @@ func (tr *Transcript) known(id string) string {
 }
 
 // withoutAliases replaces what a client has of messages that were merged by what
-// they were merged into: its copies are older, also that of the last of them.
+// they were merged into: its copies are older, also that of the last of them. That
+// one has the id of the whole: it is told by a copy of another beside it, or by what
+// it says.
 func (tr *Transcript) withoutAliases(list []uimessage.Message) []uimessage.Message {
-	merged := make(map[string]uimessage.Message)
-	for _, m := range list {
-		if target, ok := tr.Aliases[m.ID]; ok {
-			merged[target], _ = tr.Message(target)
-		}
-	}
-	if len(merged) == 0 {
+	if len(tr.Aliases) == 0 {
 		return list
+	}
+	targets := make(map[string]bool)
+	for _, target := range tr.Aliases {
+		targets[target] = true
+	}
+	older := make(map[string]uimessage.Message)
+	for _, m := range list {
+		target := tr.known(m.ID)
+		if !targets[target] {
+			continue
+		}
+		if whole, _ := tr.Message(target); m.ID != target || endsWith(whole.Parts, m.Parts) {
+			older[target] = whole
+		}
 	}
 	out := slices.Clone(list)
 	for i, m := range out {
-		if now, ok := merged[tr.known(m.ID)]; ok {
+		if now, ok := older[tr.known(m.ID)]; ok {
 			out[i] = now
 		}
 	}
 	return out
+}
+
+// endsWith reports whether whole is joinParts of something and last.
+func endsWith(whole, last []uimessage.Part) bool {
+	from := len(whole) - len(last)
+	if from < 0 {
+		return false
+	}
+	tail := slices.Clone(whole[from:])
+	if len(last) > 0 && strings.HasSuffix(tail[0].Text, textJoint+last[0].Text) {
+		tail[0].Text = last[0].Text
+	}
+	return uimessage.SameParts(uimessage.Message{Parts: tail}, uimessage.Message{Parts: last})
 }
 
 // forgetAliases drops those of messages that are gone.
