@@ -22,6 +22,9 @@ type Frame struct {
 	Continuation   bool            `json:"continuation"`
 	Connect        bool            `json:"connect"`
 	Recovering     bool            `json:"recovering"`
+	State          json.RawMessage `json:"state"`
+	Result         json.RawMessage `json:"result"`
+	Success        bool            `json:"success"`
 }
 
 // Types of frames.
@@ -35,6 +38,8 @@ const (
 	None       = "cf_agent_stream_resume_none"
 	Clear      = "cf_agent_chat_clear"
 	Recovering = "cf_agent_chat_recovering"
+	State      = "cf_agent_state"
+	RPC        = "rpc"
 )
 
 // Chunk is one UI-message chunk, the content of a response frame.
@@ -109,6 +114,11 @@ func ChatBody(request, body string) any {
 		"type": "cf_agent_use_chat_request", "id": request,
 		"init": map[string]any{"method": "POST", "body": body},
 	}
+}
+
+// Call calls one of the author's methods.
+func Call(id, method string, args ...any) any {
+	return map[string]any{"type": RPC, "id": id, "method": method, "args": append([]any{}, args...)}
 }
 
 // Probe asks whether there is something to resume.
