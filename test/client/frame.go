@@ -22,6 +22,7 @@ type Frame struct {
 	Continuation   bool            `json:"continuation"`
 	Connect        bool            `json:"connect"`
 	Recovering     bool            `json:"recovering"`
+	State          json.RawMessage `json:"state"`
 	Success        bool            `json:"success"`
 	Result         json.RawMessage `json:"result"`
 
@@ -124,6 +125,11 @@ func ChatBody(request, body string) any {
 	}
 }
 
+// Call calls one of the author's methods.
+func Call(id, method string, args ...any) any {
+	return map[string]any{"type": RPC, "id": id, "method": method, "args": append([]any{}, args...)}
+}
+
 // Probe asks whether there is something to resume.
 func Probe(id string) any {
 	return map[string]any{"type": "cf_agent_stream_resume_request", "probeId": id}
@@ -144,14 +150,6 @@ func ClearAll() any { return map[string]any{"type": Clear} }
 
 // SetState replaces the agent's state.
 func SetState(state any) any { return map[string]any{"type": State, "state": state} }
-
-// Call calls a method of the agent's.
-func Call(id, method string, args ...any) any {
-	if args == nil {
-		args = []any{}
-	}
-	return map[string]any{"type": RPC, "id": id, "method": method, "args": args}
-}
 
 func mustJSON(v any) []byte {
 	data, err := json.Marshal(v)

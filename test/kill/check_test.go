@@ -40,7 +40,7 @@ func check(w *witness, h *history, cancels *set) []string {
 		}
 	}
 	for id := range told.messages {
-		if !h.put[id] && !h.lost {
+		if !h.put[id] && !h.lost && !h.writing[id] {
 			fault("message %s was in a transcript and is not in the journal", id)
 		}
 	}
@@ -50,6 +50,7 @@ func check(w *witness, h *history, cancels *set) []string {
 	checkChunks(told, h, fault)
 	checkFinals(told, h, fault)
 	checkEnds(h, cancels, fault)
+	checkQuestions(h, fault)
 	return faults
 }
 
@@ -95,9 +96,12 @@ func checkFinals(told testimony, h *history, fault func(string, ...any)) {
 	}
 }
 
+// recovering are the classes that go on after a crash.
+var recovering = map[string]bool{"RecoverAgent": true, "FollowAgent": true, "HelperAgent": true}
+
 // checkEnds: turns end for a reason, with whole answers. Each end is looked at once.
 func checkEnds(h *history, cancels *set, fault func(string, ...any)) {
-	recovers := strings.HasPrefix(h.agent, "RecoverAgent/")
+	recovers := recovering[class(h.agent)]
 	for request, ends := range h.ends {
 		e := &ends[0]
 		if e.checked {
@@ -161,7 +165,7 @@ func (h *history) misremembered(told map[string]client.Frame) (faults []string) 
 		if f.Error {
 			got = "error"
 		}
-		if got == "" && f.MessageIDs != nil {
+		if got == "" && (f.MessageIDs != nil || h.ownTurn(request)) {
 			got = "completed"
 		}
 		if got != want {
@@ -169,6 +173,16 @@ func (h *history) misremembered(told map[string]client.Frame) (faults []string) 
 		}
 	}
 	return faults
+}
+
+// ownTurn: nobody's messages are behind it.
+func (h *history) ownTurn(request string) bool {
+	for _, t := range h.turns {
+		if t.request == request {
+			return t.kind == journalv1.TurnKind_TURN_KIND_PROGRAMMATIC
+		}
+	}
+	return false
 }
 
 // unfinished are the requests that have not ended.

@@ -29,10 +29,15 @@ type history struct {
 	ends     map[string][]end // by request
 	order    []string         // requests as they ended
 	put      map[string]bool  // ids of messages that have ever been stored
+	writing  map[string]bool  // ids of answers that whose question is dropped are shown to before they are stored
 	list     []*journalv1.StoredMessage
-	clears   int    // generation
-	cleared  batch  // the append with the last clear
-	open     uint64 // turn whose stream is open
+	queue    queue
+	follows  follows
+	tally    tally
+	family   map[string]childState // of sub-agents, by class/name
+	clears   int                   // generation
+	cleared  batch                 // the append with the last clear
+	open     uint64                // turn whose stream is open
 	faults   []string
 }
 
@@ -40,6 +45,7 @@ type history struct {
 type turn struct {
 	request, message string
 	kind             journalv1.TurnKind
+	next             uint64            // the turn that goes on with it; 0: none
 	reserved         uint64            // positions below it may have been used
 	chunks           map[uint64]string // kept, by position
 }
@@ -57,7 +63,8 @@ type batch struct{ incarnation, n uint64 }
 func newHistory(agent string) *history {
 	return &history{
 		agent: agent, sums: map[uint64][32]byte{}, accepted: map[string]bool{}, turns: map[uint64]*turn{},
-		ends: map[string][]end{}, put: map[string]bool{},
+		ends: map[string][]end{}, put: map[string]bool{}, writing: map[string]bool{}, family: map[string]childState{},
+		queue: newQueue(), follows: newFollows(),
 	}
 }
 
@@ -120,14 +127,22 @@ func (h *history) apply(e *journalv1.Event, b batch) {
 	switch e := e.GetKind().(type) {
 	case *journalv1.Event_Cleared:
 		h.list, h.clears, h.cleared = nil, int(e.Cleared.GetGeneration()), b
+		h.queue.clear()
+		h.follows.clear()
 	case *journalv1.Event_MessagesPut:
 		h.store(e.MessagesPut.GetMessages())
 	case *journalv1.Event_MessagesRemoved:
 		h.remove(e.MessagesRemoved.GetIds())
+	case *journalv1.Event_MessagesMerged:
+		h.remove(e.MessagesMerged.GetFromIds())
+		h.store([]*journalv1.StoredMessage{e.MessagesMerged.GetInto()})
 	case *journalv1.Event_TurnAccepted:
 		h.accept(e.TurnAccepted)
+		h.queued(e.TurnAccepted, b)
+		h.followed(e.TurnAccepted)
 	case *journalv1.Event_TurnStarted:
 		h.start(e.TurnStarted)
+		h.begun(e.TurnStarted)
 	case *journalv1.Event_PositionsReserved:
 		h.turn(e.PositionsReserved.GetTurn()).reserved = e.PositionsReserved.GetReserved()
 	case *journalv1.Event_StreamOpened:
@@ -136,6 +151,17 @@ func (h *history) apply(e *journalv1.Event, b batch) {
 		h.keep(e.ChunksKept)
 	case *journalv1.Event_TurnEnded:
 		h.end(e.TurnEnded, b)
+		h.dequeued(e.TurnEnded, b)
+	case *journalv1.Event_DeliveryQueued, *journalv1.Event_DeliveryDone, *journalv1.Event_DeliveryDropped:
+		h.delivery(e)
+	case *journalv1.Event_StateSet:
+		h.stateSet(e.StateSet.GetJson())
+	case *journalv1.Event_SubAgentRegistered:
+		h.family[e.SubAgentRegistered.GetClass()+"/"+e.SubAgentRegistered.GetName()] = registered
+	case *journalv1.Event_SubAgentRemoving:
+		h.family[e.SubAgentRemoving.GetClass()+"/"+e.SubAgentRemoving.GetName()] = removing
+	case *journalv1.Event_SubAgentRemoved:
+		delete(h.family, e.SubAgentRemoved.GetClass()+"/"+e.SubAgentRemoved.GetName())
 	case *journalv1.Event_Base:
 		h.base(e.Base)
 	}
@@ -184,6 +210,12 @@ func (h *history) accept(e *journalv1.TurnAccepted) {
 	h.accepted[e.GetRequestId()] = true
 	t := h.turn(e.GetTurn())
 	t.request, t.message, t.kind = e.GetRequestId(), e.GetMessageId(), e.GetKind()
+	if policies[class(h.agent)] == "drop" {
+		h.writing[t.message] = true
+	}
+	if from := e.GetContinuesTurn(); from != 0 {
+		h.turn(from).next = e.GetTurn()
+	}
 }
 
 // start: no attempt may use positions that an earlier one may have used.
@@ -243,15 +275,20 @@ func (h *history) end(e *journalv1.TurnEnded, b batch) {
 	if n := len(h.ends[t.request]); n > 1 && t.request != "" {
 		h.fault("request %s ends %d times", t.request, n)
 	}
-	h.open = 0
+	if h.open == e.GetTurn() {
+		h.open = 0
+	}
 }
 
 // base replaces what came before. What it says of requests whose own records
 // were never seen counts like those.
 func (h *history) base(b *journalv1.Base) {
+	h.queue.base(int(b.GetGeneration()) != h.clears)
 	h.list = nil
 	h.store(b.GetMessages())
 	h.clears = int(b.GetGeneration())
+	h.followsBase(b.GetDeliveries())
+	h.desk(b)
 	for _, key := range b.GetAccepted() {
 		if request, ok := strings.CutPrefix(key.GetKey(), "request/"); ok {
 			h.accepted[request] = true

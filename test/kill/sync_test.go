@@ -110,7 +110,7 @@ func (s *set) has(v string) bool {
 type agenda struct {
 	mu    sync.Mutex
 	order []string // names of tabs
-	last  string   // request of the last one
+	last  string   // request of the last one that has asked
 }
 
 // take reports whether it is the turn of that tab, which then asks with request.
@@ -120,13 +120,25 @@ func (a *agenda) take(name, request string) bool {
 	if len(a.order) == 0 || a.order[0] != name {
 		return false
 	}
-	if a.order = a.order[1:]; len(a.order) == 0 {
-		a.last = request
-	}
+	a.order, a.last = a.order[1:], request
 	return true
 }
 
-// lastRequest is the one that ends it all; "" while it was not asked.
+// giveBack has that tab ask once more.
+func (a *agenda) giveBack(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.order, a.last = append([]string{name}, a.order...), ""
+}
+
+// done: all have asked.
+func (a *agenda) done() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.order) == 0
+}
+
+// lastRequest is the newest one; "" if there is none.
 func (a *agenda) lastRequest() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -90,6 +90,13 @@ func (w *witness) end(f *client.Frame) {
 	w.ended[f.ID] = outcome
 }
 
+func (w *witness) hasEnded(request string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ended := w.ended[request]
+	return ended
+}
+
 func (w *witness) final(f final) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,12 +12,13 @@ import (
 )
 
 type counter struct {
-	Count int    `json:"count"`
-	Pad   string `json:"pad,omitempty"`
+	Count int            `json:"count"`
+	Pad   string         `json:"pad,omitempty"`
+	Tally map[string]int `json:"tally,omitempty"` // how much of Count is whose
 }
 
 // stateAgent is a plain agent with state and methods.
-func stateAgent() *actors.Agent {
+func stateAgent(helper *actors.Agent) *actors.Agent {
 	return &actors.Agent{
 		Name: "StateAgent", BeforeSubAgent: helperGate, InitialState: counter{}, MaxStateBytes: 4 << 20,
 		ValidateState: func(_ context.Context, _ *actors.Self, next json.RawMessage) error {
@@ -47,6 +48,8 @@ func stateAgent() *actors.Agent {
 			actors.NewMethod("slow", "Takes 100 ms.", slow),
 			actors.NewMethod("wait", "Waits until its hold is released.", wait, "hold"),
 			actors.NewMethod("bump", "Adds 1 to count.", bump),
+			actors.NewMethod("tally", "Adds 1 to count on somebody's account, and returns that account.", tally, "who"),
+			actors.NewMethod("deleteHelper", "Deletes a sub-agent for good.", deleteHelper(helper), "name"),
 			actors.NewMethod("count", "Counts up to n.", count, "n"),
 			actors.NewMethod("countErr", "Counts and ends with an error.", countErr("stream failed")),
 			actors.NewMethod("countThrow", "Counts and fails.", countErr("threw mid stream")),
@@ -75,6 +78,24 @@ func bump(ctx context.Context, self *actors.Self) (counter, error) {
 		c.Count++
 		return nil
 	})
+}
+
+func tally(ctx context.Context, self *actors.Self, who string) (int, error) {
+	now, err := actors.UpdateState(ctx, self.Ref, func(c *counter) error {
+		if c.Tally == nil {
+			c.Tally = map[string]int{}
+		}
+		c.Count++
+		c.Tally[who]++
+		return nil
+	})
+	return now.Tally[who], err
+}
+
+func deleteHelper(helper *actors.Agent) func(context.Context, *actors.Self, string) error {
+	return func(ctx context.Context, self *actors.Self, name string) error {
+		return self.DeleteSubAgent(ctx, helper, name)
+	}
 }
 
 func count(ctx context.Context, _ *actors.Self, reply *actors.Reply, n int) (map[string]int, error) {

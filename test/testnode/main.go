@@ -93,6 +93,7 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 func agents() []*actors.Agent {
+	helper := &actors.Agent{Name: "HelperAgent", OnChatMessage: script, BeforeSubAgent: helperGate}
 	return []*actors.Agent{
 		{Name: "ChatAgent", OnChatMessage: script, Recovery: actors.Recovery{Off: true}, Callable: []actors.Method{
 			actors.NewMethod("triggerServerTurn", "Begins a turn.", triggerServerTurn, "text"),
@@ -102,8 +103,9 @@ func agents() []*actors.Agent {
 		overlapping("DropAgent", actors.Concurrency{Strategy: actors.ConcurrencyDrop}),
 		overlapping("MergeAgent", actors.Concurrency{Strategy: actors.ConcurrencyMerge}),
 		overlapping("DebounceAgent", actors.Concurrency{Strategy: actors.ConcurrencyDebounce, Debounce: 300 * time.Millisecond}),
-		{Name: "HelperAgent", OnChatMessage: script, BeforeSubAgent: helperGate},
-		stateAgent(),
+		helper,
+		stateAgent(helper),
+		followAgent(),
 		{Name: "BareAgent"},
 		{Name: "QuietAgent", InitialState: map[string]int{"q": 1}, NoIdentity: true},
 		{Name: "BenchAgent", OnChatMessage: bench},

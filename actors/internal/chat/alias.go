@@ -80,7 +80,7 @@ func isEndOf(m, whole uimessage.Message) bool {
 		return false
 	}
 	tail := slices.Clone(whole.Parts[n:])
-	if strings.HasSuffix(tail[0].Text, "\n\n"+m.Parts[0].Text) {
+	if strings.HasSuffix(tail[0].Text, textJoint+m.Parts[0].Text) {
 		tail[0].Text = m.Parts[0].Text
 	}
 	whole.Parts = tail

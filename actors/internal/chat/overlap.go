@@ -141,13 +141,16 @@ func (c *Core) merge(t *Turn) []Event {
 	return []Event{event(&pb.MessagesMerged{Into: into, FromIds: ids[:len(ids)-1]})}
 }
 
-// joinParts appends b to a. Where text meets text it becomes one, with an empty
-// line between.
+// textJoint is an empty line.
+const textJoint = "\n\n"
+
+// joinParts appends b to a. Where text meets text it becomes one, with a textJoint
+// between.
 func joinParts(a, b []uimessage.Part) []uimessage.Part {
 	if len(a) == 0 || len(b) == 0 || a[len(a)-1].Type != uimessage.TextPart || b[0].Type != uimessage.TextPart {
 		return slices.Concat(a, b)
 	}
 	last := a[len(a)-1]
-	last.Text += "\n\n" + b[0].Text
+	last.Text += textJoint + b[0].Text
 	return slices.Concat(a[:len(a)-1], []uimessage.Part{last}, b[1:])
 }
