@@ -23,12 +23,6 @@ type ask struct {
 	reply   func(error)
 }
 
-// query reads the state at once; its reply waits like any output.
-type query struct {
-	read  func(*chat.State, *outflow, uint64)
-	reply func(error)
-}
-
 // What may wait for the disk before clients are refused.
 const (
 	maxTail      = 1000    // events
@@ -84,24 +78,8 @@ func (a *shell) obey(m ask) error {
 	return nil
 }
 
-func (a *shell) query(m query) {
-	err := a.accepts()
-	if a.core.State.Family.Deleted {
-		err = refusal(chat.ErrDeleted)
-	}
-	if err != nil {
-		m.reply(err)
-		return
-	}
-	a.touch()
-	a.used = nowMS()
-	m.read(&a.core.State, a.out, a.version())
-	a.out.put(output{need: a.version(), send: m.reply})
-	a.settle()
-}
-
-// visit runs on the actor's goroutine and must not block; its reply waits like any
-// output.
+// visit looks at the agent on its goroutine, and must not block. Its reply waits
+// like any output.
 type visit struct {
 	do    func(*shell) error
 	reply func(error)
@@ -109,8 +87,12 @@ type visit struct {
 
 func (a *shell) visit(m visit) {
 	err := a.accepts()
+	if err == nil && a.core.State.Family.Deleted {
+		err = refusal(chat.ErrDeleted)
+	}
 	if err == nil {
 		a.touch()
+		a.used = nowMS()
 		err = m.do(a)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
@@ -127,6 +128,16 @@ func (a *shell) watchTurn(request string, w chan<- ChatResponse) (known bool) {
 		a.sendResponse([]chan<- ChatResponse{w}, ChatResponse{Status: StatusSkipped})
 	}
 	return known
+}
+
+// unwatch forgets somebody who has given up waiting.
+func (a *shell) unwatch(w chan<- ChatResponse) {
+	for request, waiters := range a.watch {
+		a.watch[request] = slices.DeleteFunc(waiters, func(other chan<- ChatResponse) bool { return other == w })
+		if len(a.watch[request]) == 0 {
+			delete(a.watch, request)
+		}
+	}
 }
 
 // told tells those who wait in this process, and the log, of what has happened.

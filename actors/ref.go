@@ -54,10 +54,16 @@ func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
 	if err := r.ask(ctx, ask{cmd: s, request: request, watch: end}); err != nil {
 		return ChatResponse{}, err
 	}
+	return r.response(ctx, end)
+}
+
+// response waits for the end of a turn that is watched.
+func (r *Ref) response(ctx context.Context, end chan ChatResponse) (ChatResponse, error) {
 	select {
 	case response := <-end:
 		return response.orInterrupted()
 	case <-ctx.Done():
+		r.rt.whisper(r.addr, forget(func(a *shell) { a.unwatch(end) }))
 		return ChatResponse{}, context.Cause(ctx)
 	}
 }
@@ -152,20 +158,34 @@ func fits(messages []uimessage.Message) error {
 	return nil
 }
 
+// ask gives a command of the conversation.
 func (r *Ref) ask(ctx context.Context, m ask) error {
-	if err := r.chats(); err != nil {
-		return err
-	}
-	cmd, err := r.sanitized(m.cmd)
+	m, err := r.checked(m)
 	if err != nil {
 		return err
 	}
-	m.cmd = cmd
 	return r.await(ctx, func(reply func(error)) any { m.reply = reply; return m })
 }
 
+// checked is m with its messages as they are to be stored.
+func (r *Ref) checked(m ask) (ask, error) {
+	if err := r.chats(); err != nil {
+		return m, err
+	}
+	cmd, err := r.sanitized(m.cmd)
+	m.cmd = cmd
+	return m, err
+}
+
 func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64)) error {
-	return r.await(ctx, func(reply func(error)) any { return query{read: read, reply: reply} })
+	return r.visit(ctx, func(a *shell) error {
+		read(&a.core.State, a.out, a.version())
+		return nil
+	})
+}
+
+func (r *Ref) visit(ctx context.Context, do func(*shell) error) error {
+	return r.await(ctx, func(reply func(error)) any { return visit{do: do, reply: reply} })
 }
 
 func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
-	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
@@ -143,6 +142,10 @@ const abortPatience = 10 * time.Second
 // run asks for a turn and waits for its end. The end of ctx cancels the turn.
 func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 	accepted, end := make(chan error, 2), make(chan ChatResponse, 1)
+	m, err := r.checked(m)
+	if err != nil {
+		return ChatResponse{}, err
+	}
 	m.watch, m.reply = end, func(err error) {
 		select {
 		case accepted <- err:
@@ -175,10 +178,7 @@ func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 func (r *Ref) store(ctx context.Context, messages []uimessage.Message) (ChatResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()
-	err := r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(s *chat.State) []feed.Item {
-		return []feed.Item{feed.Transcript{Messages: s.Transcript.AppendJSON(nil)}}
-	}})
-	if err != nil {
+	if err := r.PersistMessages(ctx, messages); err != nil {
 		return ChatResponse{}, err
 	}
 	return ChatResponse{Status: StatusAborted}, nil
