@@ -29,6 +29,7 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "write:7", "persist:3", "cancel", "edit:9", "succeed", "persist:12", "shorten", "ask:5", "write:6", "succeed", "forge:7", "die"))
 		f.Add(script(flags, "sub", "sub:1", "ask", "drop", "die", "drop:1", "stop", "succeed:1", "sub", "shorten", "succeed:1", "drop:1"))
 		f.Add(script(flags, "ask", "write:6", "ask", "reset", "ask", "late", "sub", "delete", "ask", "die", "late", "erase", "ask", "late"))
+		f.Add(script(flags, "ask", "forge:7", "persist", "forge:9", "continue", "write:6", "succeed", "succeed", "continue", "persist", "forge:3"))
 		f.Add(script(flags, "ask", "delete", "reset", "set state:1", "continue", "save", "interrupt", "persist"))
 		f.Add(script(flags, "delete:1", "erase", "sub:1", "ask", "die", "delete:1", "fail", "sleep", "delete", "stop", "erase", "ask again"))
 	}

@@ -61,10 +61,11 @@ func (c *Core) decideContinue(cmd Continue) ([]Event, error) {
 	})}, nil
 }
 
-// lastAnswer is the id of the last assistant message; "": there is none.
+// lastAnswer is the id of the last message that is an answer of the agent's; "":
+// there is none.
 func (tr *Transcript) lastAnswer() string {
 	for _, m := range slices.Backward(tr.Messages) {
-		if m.Role == string(uimessage.Assistant) {
+		if m.Role == string(uimessage.Assistant) && !m.Foreign {
 			return m.ID
 		}
 	}
@@ -79,6 +80,7 @@ func (c *Core) decidePrepared(cmd Prepared) []Event {
 	if cmd.Failed {
 		return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_SKIPPED})
 	}
+	c.asks = true
 	start := c.start(t, 1)
 	start.GetTurnStarted().OriginIds = uimessage.TrailingUsers(cmd.Messages)
 	return append(c.put(cmd.Messages), start)

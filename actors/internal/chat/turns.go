@@ -115,16 +115,6 @@ func (ts *Turns) remove(t *Turn) {
 	}
 }
 
-// messages are those that the turns answer or write.
-func (ts *Turns) messages() map[string]bool {
-	ids := make(map[string]bool)
-	for _, t := range ts.Queue {
-		ids[t.MessageID] = true
-		add(ids, t.OriginIDs)
-	}
-	return ids
-}
-
 // attempt returns the running turn if it is at that attempt, else nil: the
 // outcome comes from an attempt that is over.
 func (ts *Turns) attempt(turn uint64, attempt uint32) *Turn {
@@ -165,6 +155,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
 	}
 	if cmd.Programmatic {
+		c.asks = true
 		return append(c.put(cmd.Messages), event(turn)), nil
 	}
 	put, removed := c.takeIn(cmd)
