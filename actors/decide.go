@@ -54,7 +54,7 @@ func (a *shell) obey(m ask) error {
 	if err != nil {
 		return err
 	}
-	if s, ok := m.cmd.(chat.Submit); ok {
+	if s, ok := m.cmd.(chat.Submit); ok && len(events) > 0 {
 		a.noteAsker(s.Request, m.asker)
 	}
 	a.countForgeries()

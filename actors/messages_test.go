@@ -129,7 +129,9 @@ func TestMaxPersistedMessages(t *testing.T) {
 func TestMaxPersistedMessagesLeavesTheQuestionAlone(t *testing.T) {
 	list := []uimessage.Message{asking("one"), asking("two")}
 	for name, ask := range map[string]func(context.Context, *actors.Ref) (actors.ChatResponse, error){
-		"SaveMessages": func(ctx context.Context, r *actors.Ref) (actors.ChatResponse, error) { return r.SaveMessages(ctx, list) },
+		"SaveMessages": func(ctx context.Context, r *actors.Ref) (actors.ChatResponse, error) {
+			return r.SaveMessages(ctx, list)
+		},
 		"SaveMessagesFunc": func(ctx context.Context, r *actors.Ref) (actors.ChatResponse, error) {
 			return r.SaveMessagesFunc(ctx, func(context.Context, []uimessage.Message) ([]uimessage.Message, error) { return list, nil })
 		},

@@ -46,7 +46,7 @@ func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
 	defer over()
 	request, fingerprint := r.newRequest()
 	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
-	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
+	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Readonly: r.readonly(ctx), Ids: newIDs()}
 	if err := fits(s.Messages); err != nil {
 		return ChatResponse{}, err
 	}
@@ -118,7 +118,7 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 		return err
 	}
 	return r.ask(ctx, ask{asker: s.By, cmd: chat.Submit{
-		Request: s.Request, Fingerprint: s.Fingerprint, Messages: s.Messages, Regenerate: s.Regenerate, Append: s.Append, Now: nowMS(),
+		Request: s.Request, Fingerprint: s.Fingerprint, Messages: s.Messages, Regenerate: s.Regenerate, Append: s.Append, Readonly: s.Readonly, Now: nowMS(),
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
 }

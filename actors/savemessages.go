@@ -44,7 +44,7 @@ func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (C
 		return r.store(ctx, messages)
 	}
 	return r.run(ctx, ask{request: request, cmd: chat.Submit{
-		Request: request, Fingerprint: fingerprint, Messages: messages, Programmatic: true, Ids: newIDs(),
+		Request: request, Fingerprint: fingerprint, Messages: messages, Programmatic: true, Readonly: r.readonly(ctx), Ids: newIDs(),
 	}})
 }
 
@@ -70,7 +70,9 @@ func (r *Ref) SaveMessagesFunc(ctx context.Context, produce func(ctx context.Con
 	failed := newFailure()
 	response, err := r.run(ctx, ask{
 		request: request,
-		cmd:     chat.Submit{Request: request, Fingerprint: fingerprint, Programmatic: true, Deferred: true, Ids: newIDs()},
+		cmd: chat.Submit{
+			Request: request, Fingerprint: fingerprint, Programmatic: true, Deferred: true, Readonly: r.readonly(ctx), Ids: newIDs(),
+		},
 		maker: func(ctx context.Context, current []uimessage.Message) (messages []uimessage.Message, err error) {
 			if p := guard(func() { messages, err = produce(ctx, current) }); p != nil {
 				err = p
@@ -127,7 +129,7 @@ func (r *Ref) ContinueLastTurn(ctx context.Context, body json.RawMessage) (ChatR
 		return ChatResponse{Status: StatusAborted}, nil
 	}
 	request, fingerprint := r.newRequest()
-	return r.run(ctx, ask{request: request, cmd: chat.Continue{Request: request, Fingerprint: fingerprint, Body: body}})
+	return r.run(ctx, ask{request: request, cmd: chat.Continue{Request: request, Fingerprint: fingerprint, Body: body, Readonly: r.readonly(ctx)}})
 }
 
 func isObject(raw json.RawMessage) bool {

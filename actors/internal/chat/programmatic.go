@@ -17,6 +17,7 @@ type (
 		Request     string
 		Fingerprint []byte
 		Body        json.RawMessage // nil: that of the last client's request
+		Readonly    bool            // as in Submit
 	}
 
 	// Prepared is the outcome of Prepare.
@@ -57,7 +58,7 @@ func (c *Core) decideContinue(cmd Continue) ([]Event, error) {
 	}
 	return []Event{event(&pb.TurnAccepted{
 		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: pb.TurnKind_TURN_KIND_CONTINUATION, Generation: s.Ledger.Generation,
-		BodyJson: cmd.Body, ContinuesMessage: true, Fingerprint: cmd.Fingerprint,
+		BodyJson: cmd.Body, ContinuesMessage: true, Fingerprint: cmd.Fingerprint, Readonly: cmd.Readonly,
 	})}, nil
 }
 
