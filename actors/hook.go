@@ -63,10 +63,13 @@ type delivery struct {
 // the same request, whatever it says.
 var inHook = []byte("hook")
 
+// hookRequest begins the ids of requests that hooks make. A client cannot take one.
+const hookRequest = "hook-of-turn-"
+
 // newRequest names a request of this Ref's.
 func (r *Ref) newRequest() (request string, fingerprint []byte) {
 	if d := r.delivery; d != nil {
-		return fmt.Sprintf("hook-%d-%d", d.id, d.calls.Add(1)), inHook
+		return fmt.Sprintf("%s%d-%d", hookRequest, d.id, d.calls.Add(1)), inHook
 	}
 	return newIDs().Request, nil
 }

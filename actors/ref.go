@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -30,9 +31,9 @@ func (r *Ref) Address() feed.Address { return r.addr }
 //
 // A turn that ended badly is a response with its Status and Err, not an error.
 // If ctx ends first, Chat returns its error and the turn goes on: AbortRequest
-// ends it. (SaveMessages ends its turn with its context.) Errors: *Error if the message was not accepted (nothing is stored),
-// ErrInterrupted if the agent was lost, or its node stopped, while Chat waited (the
-// journal knows more).
+// ends it. (SaveMessages ends its turn with its context.) Errors: *Error if the
+// message was not accepted (nothing is stored), ErrInterrupted if the agent was lost,
+// or its node stopped, while Chat waited (the journal knows more).
 //
 // A handler or model must not Chat with its own agent, or with one whose turn
 // waits for its own: it would wait for ever. With a context that comes from the one
@@ -68,8 +69,9 @@ func (r *Ref) response(ctx context.Context, end chan ChatResponse) (ChatResponse
 	}
 }
 
-// Messages returns the stored conversation. What a running turn has written so
-// far is not part of it.
+// Messages returns the stored conversation as people see it, with what clients have
+// put into it in the assistant's name: Turn.Messages is without that. What a running
+// turn has written so far is not part of it.
 func (r *Ref) Messages(ctx context.Context) ([]uimessage.Message, error) {
 	raw, err := r.Transcript(ctx)
 	if err != nil {
@@ -113,6 +115,9 @@ func (r *Ref) View(ctx context.Context, number uint64) error {
 func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
+	}
+	if strings.HasPrefix(s.Request, hookRequest) {
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id %.100q must not begin with %q", s.Request, hookRequest)}
 	}
 	if err := fits(s.Messages); err != nil {
 		return err

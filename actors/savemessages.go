@@ -23,12 +23,12 @@ import (
 // Err), aborted, or skipped if a clear or a reset came before its slot. The answer is
 // durable on return.
 //
-// ctx cancels the turn, unlike Chat's: SaveMessages then returns the aborted
-// response, or ctx's error if the end cannot be stored within some seconds. A ctx that
-// is over already has the messages stored and no turn made; the response is aborted,
-// without a RequestID. Errors: *Error if nothing was accepted, ErrInterrupted if the
-// agent was lost, or its node stopped, meanwhile (the turn goes on at the next start),
-// ErrInsideTurn as for Chat.
+// ctx cancels the turn, unlike Chat's: SaveMessages then returns the aborted response,
+// or ctx's error if the end cannot be stored within some seconds. A ctx that is over
+// already has the messages stored and no turn made; the response is aborted, without a
+// RequestID. Errors: *Error if nothing was accepted, ErrInsideTurn as for Chat, and
+// ErrInterrupted if the agent, or the one whose turn or hook asks, was lost or its node
+// stopped meanwhile: the turn goes on.
 func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (ChatResponse, error) {
 	over, err := r.wait(ctx)
 	if err != nil {
@@ -165,6 +165,10 @@ func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 		case response := <-end:
 			return response.orInterrupted()
 		case <-over:
+			if cause := context.Cause(ctx); errors.Is(cause, ErrInterrupted) || errors.Is(cause, errStopping) {
+				r.rt.whisper(r.addr, forget(func(a *shell) { a.unwatch(end) }))
+				return ChatResponse{}, ErrInterrupted // nobody has changed their mind
+			}
 			over = nil
 			r.rt.send(r.addr, ask{cmd: chat.Cancel{Request: m.request}, reply: func(error) {}})
 			timer := time.NewTimer(abortPatience)

@@ -17,9 +17,10 @@ type Turn struct {
 	// request. Empty for a request that ends with an answer.
 	Question []uimessage.Message
 	// Messages is the stored conversation when the turn began, in stored order,
-	// without what a client has put into it in the assistant's name: questions that wait for turns of their own are in it, too, and an
-	// answer that came meanwhile stands behind them. A model is shown it otherwise:
-	// without what waits, and with the turn's own question last.
+	// without what a client has put into it in the assistant's name. Questions that
+	// wait for turns of their own are in it, too, and an answer that came meanwhile
+	// stands behind them. A model is shown it otherwise: without what waits, and with
+	// the turn's own question last.
 	Messages []uimessage.Message
 	// Body holds the request's custom fields as one JSON object; nil if there are none.
 	Body json.RawMessage
