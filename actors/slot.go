@@ -39,6 +39,8 @@ func (s *slot) send(m any) bool {
 		return false
 	case s.closed:
 		refuse(m, errNodeStops)
+	case s.going && len(s.queue) >= maxWaiting:
+		refuse(m, &Error{Code: Busy, Message: "too many requests wait for the agent to come back"})
 	case s.going:
 		s.queue = append(s.queue, m)
 	default:
