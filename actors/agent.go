@@ -132,10 +132,11 @@ type Agent struct {
 
 	// BeforeSubAgent is the gate between this agent and its sub-agents for what comes
 	// from outside, once per plain request and once per socket: nil lets r reach
-	// child, also one that is not registered yet, which a socket registers. Deny
-	// gives a refusal its HTTP status (sockets are closed with 4000 more), any other
-	// error or a panic is a failure of this node's. No gate: all are refused with 403.
-	// HookTimeout ends ctx. See Self.HasSubAgent for a gate that lets nobody invent any.
+	// child, also one that is not registered yet, which a socket and a request that is
+	// no GET, HEAD or OPTIONS register. Deny gives a refusal its HTTP status (sockets
+	// are closed with 4000 more), any other error or a panic is a failure of this
+	// node's. No gate: all are refused with 403. It is cut off after HookTimeout. See
+	// Self.HasSubAgent for a gate that lets nobody invent any.
 	BeforeSubAgent func(ctx context.Context, self *Self, r *http.Request, child ChildAddress) error
 
 	// MaxQueuedTurns bounds the requests that wait behind a running turn; more

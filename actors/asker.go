@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
+	"github.com/holdfast-dev/holdfast/protocol/feed"
 )
 
 // noteAsker remembers which socket has asked for a turn, until that is over.
@@ -20,7 +21,7 @@ func (a *shell) noteAsker(request, socket string) {
 }
 
 // cause is the context of an effect. What a turn runs knows the socket that has
-// asked for it, if that is open; a turn that goes on after a crash was asked for by none.
+// asked for it, if that is open, and whether it may change the state, in any case.
 func (a *shell) cause(e chat.Effect) context.Context {
 	_, handler := e.(chat.Handle)
 	_, model := e.(chat.CallModel)
@@ -28,8 +29,22 @@ func (a *shell) cause(e chat.Effect) context.Context {
 	if !handler && !model || t == nil {
 		return a.ctx
 	}
-	if c := a.rt.lobbies.find(a.addr, a.askers[t.Request]); c != nil {
-		return withConnection(a.ctx, c)
+	ctx := a.ctx
+	if t.Readonly {
+		ctx = context.WithValue(ctx, readonlyKey{}, a.addr)
 	}
-	return a.ctx
+	if c := a.rt.lobbies.find(a.addr, a.askers[t.Request]); c != nil {
+		ctx = withConnection(ctx, c)
+	}
+	return ctx
+}
+
+type readonlyKey struct{}
+
+// readonly reports whether what ctx is for was caused by a client that may not
+// change the agent's state.
+func (r *Ref) readonly(ctx context.Context) bool {
+	of, _ := ctx.Value(readonlyKey{}).(feed.Address)
+	c := ConnectionFrom(ctx)
+	return of == r.addr || c != nil && c.agent == r.addr && c.terms.Readonly
 }

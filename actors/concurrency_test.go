@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
 // told keeps what OnChatResponse is told of.
@@ -164,5 +166,55 @@ func TestAClearEndsWhatDebounces(t *testing.T) {
 		require.Equal(t, map[string]feed.Outcome{"r1": feed.Completed, "r2": feed.Skipped, "r3": feed.Completed}, endings(t, h, r.Address()))
 		require.Equal(t, []string{"r1 completed", "r3 completed"}, heard.lines())
 		require.Equal(t, []string{"user: 3", "assistant: echo: 3"}, conversation(t, r))
+	})
+}
+
+// Messages that were made one are whole, however long they are together.
+func TestLongMergedMessagesAreStoredWhole(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		agent := gated(gate)
+		agent.MessageConcurrency = actors.Concurrency{Strategy: actors.ConcurrencyMerge}
+		agent.MaxMessageBytes = 3000
+		h := actorstest.New(t, agent)
+		r := h.Agent(agent, "room")
+		long := strings.Repeat("long ", 500)
+		require.NoError(t, r.Submit(t.Context(), submit("r1", "first")))
+		require.NoError(t, r.Submit(t.Context(), submit("r2", long)))
+		require.NoError(t, r.Submit(t.Context(), submit("r3", long)))
+		close(gate)
+		synctest.Wait()
+		m, err := r.Message(t.Context(), "u-r3")
+		require.NoError(t, err)
+		require.Equal(t, long+"\n\n"+long, textOf(m))
+	})
+}
+
+// What is merged goes into the newest message, which need not be the request's.
+func TestATurnKnowsItsQuestionUnderTheIDThatItWasMergedInto(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var asked []string
+		agent := gated(gate)
+		answer := agent.OnChatMessage
+		agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
+			for _, m := range turn.Question {
+				asked = append(asked, textOf(m))
+			}
+			return answer(ctx, turn)
+		}
+		agent.MessageConcurrency = actors.Concurrency{Strategy: actors.ConcurrencyMerge}
+		agent.MaxPersistedMessages = 2
+		h := actorstest.New(t, agent)
+		r := h.Agent(agent, "room")
+		require.NoError(t, r.Submit(t.Context(), submit("r1", "first")))
+		require.NoError(t, r.Submit(t.Context(), submit("r2", "second")))
+		require.NoError(t, r.SetMessages(t.Context(), "socket", []uimessage.Message{said("aside", uimessage.User, "aside")}))
+		gate <- struct{}{}
+		synctest.Wait()
+		require.Equal(t, []string{"first", "second\n\naside"}, asked)
+		require.NoError(t, r.PersistMessages(t.Context(), []uimessage.Message{said("n1", uimessage.Assistant, "one"), said("n2", uimessage.Assistant, "two")}))
+		require.Contains(t, conversation(t, r), "user: second\n\naside", "a turn is about it")
+		close(gate)
 	})
 }

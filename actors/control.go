@@ -52,14 +52,5 @@ func (r *Ref) Await(ctx context.Context, request string) (ChatResponse, error) {
 	if err != nil {
 		return ChatResponse{}, err
 	}
-	select {
-	case response := <-end:
-		return response.orInterrupted()
-	case <-ctx.Done():
-		return ChatResponse{}, context.Cause(ctx)
-	}
-}
-
-func (r *Ref) visit(ctx context.Context, do func(*shell) error) error {
-	return r.await(ctx, func(reply func(error)) any { return visit{do: do, reply: reply} })
+	return r.response(ctx, end)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/persistence"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
@@ -202,5 +203,19 @@ func TestAwaitFollowsARecovery(t *testing.T) {
 		response, err = h.Agent(agent, "room").Await(t.Context(), "r1")
 		require.NoError(t, err)
 		require.Equal(t, actors.StatusCompleted, response.Status)
+	})
+}
+
+// Who waits for an agent that cannot be opened, or is going for good, is told so.
+func TestWaitersAreToldWhenThereIsNobodyToWaitFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f faults
+		agent := echo()
+		h := actorstest.Open(t, actorstest.Config{Agents: []*actors.Agent{agent}, Store: f.config()})
+		r := h.Agent(agent, "room")
+		f.outageOfReads(persistence.ErrUnavailable)
+		_, err := r.Await(t.Context(), "r1")
+		require.Equal(t, actors.Unavailable, code(t, err))
+		require.Equal(t, actors.Unavailable, code(t, r.WaitUntilStable(t.Context())))
 	})
 }

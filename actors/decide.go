@@ -23,12 +23,6 @@ type ask struct {
 	reply   func(error)
 }
 
-// query reads the state at once; its reply waits like any output.
-type query struct {
-	read  func(*chat.State, *outflow, uint64)
-	reply func(error)
-}
-
 // What may wait for the disk before clients are refused.
 const (
 	maxTail      = 1000    // events
@@ -60,7 +54,7 @@ func (a *shell) obey(m ask) error {
 	if err != nil {
 		return err
 	}
-	if s, ok := m.cmd.(chat.Submit); ok {
+	if s, ok := m.cmd.(chat.Submit); ok && len(events) > 0 {
 		a.noteAsker(s.Request, m.asker)
 	}
 	a.countForgeries()
@@ -84,24 +78,8 @@ func (a *shell) obey(m ask) error {
 	return nil
 }
 
-func (a *shell) query(m query) {
-	err := a.accepts()
-	if a.core.State.Family.Deleted {
-		err = refusal(chat.ErrDeleted)
-	}
-	if err != nil {
-		m.reply(err)
-		return
-	}
-	a.touch()
-	a.used = nowMS()
-	m.read(&a.core.State, a.out, a.version())
-	a.out.put(output{need: a.version(), send: m.reply})
-	a.settle()
-}
-
-// visit runs on the actor's goroutine and must not block; its reply waits like any
-// output.
+// visit looks at the agent on its goroutine, and must not block. Its reply waits
+// like any output.
 type visit struct {
 	do    func(*shell) error
 	reply func(error)
@@ -109,8 +87,12 @@ type visit struct {
 
 func (a *shell) visit(m visit) {
 	err := a.accepts()
+	if err == nil && a.core.State.Family.Deleted {
+		err = refusal(chat.ErrDeleted)
+	}
 	if err == nil {
 		a.touch()
+		a.used = nowMS()
 		err = m.do(a)
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ func (r *Ref) Destroy(ctx context.Context) error {
 		}}
 	})
 	if err == nil {
-		r.rt.letGo(r.addr)
+		r.rt.whisper(r.addr, goSoon{})
 	}
 	return err
 }

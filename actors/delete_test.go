@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -359,5 +360,38 @@ func TestADeletionIsToldWhenItIsStored(t *testing.T) {
 		require.Len(t, closings(h, r.Address()), 1)
 		require.Equal(t, map[string]feed.Outcome{"r1": feed.Aborted}, endings(t, h, r.Address()))
 		require.Empty(t, stored(t, h))
+	})
+}
+
+// Who comes while an agent is being erased waits for the next of that name; not any
+// number of them, however long the store is out.
+func TestNotEverybodyWaitsForASuccessor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var f faults
+		agent := echo()
+		h := actorstest.Open(t, actorstest.Config{Agents: []*actors.Agent{agent}, Store: f.config()})
+		r := h.Agent(agent, "room")
+		_, err := r.Chat(t.Context(), "hi")
+		require.NoError(t, err)
+		release := f.hold()
+		deleted := make(chan error, 1)
+		go func() { deleted <- r.Delete(t.Context()) }()
+		synctest.Wait()
+		f.outage(persistence.ErrUnavailable)
+		release()
+		synctest.Wait()
+		const many = 9000
+		verdicts := make(chan error, many)
+		for range many {
+			go func() {
+				_, err := r.HasPendingInteraction(t.Context())
+				verdicts <- err
+			}()
+		}
+		synctest.Wait()
+		require.NotEmpty(t, verdicts, "some are told to come later")
+		require.Equal(t, actors.Busy, code(t, <-verdicts))
+		f.outage(nil)
+		require.NoError(t, <-deleted)
 	})
 }

@@ -260,6 +260,10 @@ func TestTheGate(t *testing.T) {
 	require.NoError(t, enter(socket, "x"))
 	require.Equal(t, []string{"Echo/x"}, names(t, root))
 	require.Equal(t, 1, count(journal(t, h, root.Address()), registered))
+	post := plain.Clone(t.Context())
+	post.Method = http.MethodPost
+	require.NoError(t, enter(post, "posted"))
+	require.Equal(t, []string{"Echo/x", "Echo/posted"}, names(t, root), "what can be asked something over HTTP is in the list")
 	_, err = root.SubAgent(t.Context(), agent, "known")
 	require.NoError(t, err)
 	require.NoError(t, enter(socket, "known"))

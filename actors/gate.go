@@ -19,8 +19,9 @@ func Deny(status int, text string) error {
 }
 
 // Enter asks the gate of parent, BeforeSubAgent of its class, whether r may reach
-// its sub-agent child. A socket's child is registered on return, which is durable;
-// a plain request brings nothing into being.
+// its sub-agent child. On return the child of a socket, and of a request that may
+// change something, is registered, which is durable; one that only looks brings
+// nothing into being.
 func (rt *Runtime) Enter(ctx context.Context, r *http.Request, parent, child feed.Address) error {
 	if err := rt.checkAddress(child); err != nil {
 		return err
@@ -33,20 +34,17 @@ func (rt *Runtime) Enter(ctx context.Context, r *http.Request, parent, child fee
 		return Deny(http.StatusForbidden, "sub-agents of this agent cannot be reached")
 	}
 	ref := rt.Ref(parent)
-	if err := ref.askGate(ctx, r, class, ChildAddress{child.Class, child.Name}); err != nil {
-		return err
+	err := rt.author(ctx, class.hookTimeout(), func(ctx context.Context) error {
+		return class.BeforeSubAgent(ctx, ref.self(), r, ChildAddress{child.Class, child.Name})
+	})
+	if err != nil {
+		return fmt.Errorf("BeforeSubAgent of %s: %w", parent, err)
 	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+	if looks[r.Method] && !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return nil
 	}
 	return ref.register(ctx, child)
 }
 
-func (r *Ref) askGate(ctx context.Context, req *http.Request, class *Agent, child ChildAddress) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, class.hookTimeout(), errHookTimeout)
-	defer cancel()
-	if p := guard(func() { err = class.BeforeSubAgent(ctx, r.self(), req, child) }); p != nil {
-		return fmt.Errorf("BeforeSubAgent of %s: %w", r.addr, p)
-	}
-	return err
-}
+// looks are the methods of requests that change nothing.
+var looks = map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
@@ -62,10 +63,13 @@ type delivery struct {
 // the same request, whatever it says.
 var inHook = []byte("hook")
 
+// hookRequest begins the ids of requests that hooks make. A client cannot take one.
+const hookRequest = "hook-of-turn-"
+
 // newRequest names a request of this Ref's.
 func (r *Ref) newRequest() (request string, fingerprint []byte) {
 	if d := r.delivery; d != nil {
-		return fmt.Sprintf("hook-%d-%d", d.id, d.calls.Add(1)), inHook
+		return fmt.Sprintf("%s%d-%d", hookRequest, d.id, d.calls.Add(1)), inHook
 	}
 	return newIDs().Request, nil
 }
@@ -127,6 +131,16 @@ func (a *shell) watchTurn(request string, w chan<- ChatResponse) (known bool) {
 		a.sendResponse([]chan<- ChatResponse{w}, ChatResponse{Status: StatusSkipped})
 	}
 	return known
+}
+
+// unwatch forgets somebody who has given up waiting.
+func (a *shell) unwatch(w chan<- ChatResponse) {
+	for request, waiters := range a.watch {
+		a.watch[request] = slices.DeleteFunc(waiters, func(other chan<- ChatResponse) bool { return other == w })
+		if len(a.watch[request]) == 0 {
+			delete(a.watch, request)
+		}
+	}
 }
 
 // told tells those who wait in this process, and the log, of what has happened.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/scripted"
 	"github.com/holdfast-dev/holdfast/persistence"
 	"github.com/holdfast-dev/holdfast/persistence/memory"
 	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
@@ -337,4 +339,33 @@ func TestALongJournalIsRebasedWhenItsAgentRests(t *testing.T) {
 		h.Crash()
 		require.Len(t, conversation(t, h.Agent(agent, "room")), len(want)+2)
 	})
+}
+
+// Who has given up waiting does not hold an agent in memory whose turn waits for a time.
+func TestWhoGivesUpWaitingHoldsNothing(t *testing.T) {
+	for name, wait := range map[string]func(context.Context, *actors.Ref) error{
+		"Await": func(ctx context.Context, r *actors.Ref) error {
+			_, err := r.Await(ctx, "r1")
+			return err
+		},
+		"WaitUntilStable": func(ctx context.Context, r *actors.Ref) error { return r.WaitUntilStable(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				agent := talker(func(model.Request) scripted.Answer {
+					return scripted.Answer{scripted.Fail{Err: &model.Error{Cause: model.Transient, RetryAfter: time.Minute, Err: errCable}}}
+				})
+				agent.PassivateAfter = time.Second
+				h := actorstest.New(t, agent)
+				r := h.Agent(agent, "room")
+				require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.ErrorIs(t, wait(ctx, r), context.DeadlineExceeded)
+				pass(10 * time.Second)
+				events := journal(t, h, r.Address())
+				require.NotNil(t, events[len(events)-1].GetDeactivated(), "it has left memory")
+			})
+		})
+	}
 }

@@ -166,9 +166,8 @@ func refuse(m any, err error) {
 	switch m := m.(type) {
 	case ask:
 		m.reply(refusal(err))
-	case query:
-		m.reply(refusal(err))
 	case visit:
+		m.reply(refusal(err))
 	case deletion:
 		m.reply(refusal(err))
 	case awaitRemoval:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/persistence"
+	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
@@ -14,7 +15,8 @@ import (
 // PersistMessages inserts or replaces messages by id, in any role, and starts no
 // turn. A message that is there already under another id (the same tool calls, or
 // the same text) is replaced under that one; an open call of the list takes the
-// outcome that is stored. Nothing is removed but by MaxPersistedMessages; what an
+// outcome that is stored. What a client has set in the assistant's name stays hidden
+// from models where the list repeats it. Nothing is removed but by MaxPersistedMessages; what an
 // unfinished turn writes is left to it. All sockets are shown the conversation
 // if it has changed. Durable on return.
 //
@@ -86,7 +88,11 @@ func valids(messages []uimessage.Message) error {
 // blobsOf are the values that e refers to and that are not stored yet.
 func (a *shell) blobsOf(e chat.Event) []persistence.Blob {
 	var blobs []persistence.Blob
-	for _, m := range e.GetMessagesPut().GetMessages() {
+	put := e.GetMessagesPut().GetMessages()
+	if into := e.GetMessagesMerged().GetInto(); into != nil {
+		put = []*journalv1.StoredMessage{into}
+	}
+	for _, m := range put {
 		if data := a.core.Blob(m.GetFullRef()); data != nil {
 			blobs = append(blobs, persistence.Blob{Key: m.GetFullRef(), Data: data})
 		}

@@ -125,6 +125,34 @@ func TestMaxPersistedMessages(t *testing.T) {
 	})
 }
 
+// What a turn is asked stays until it has ended, however little may be stored.
+func TestMaxPersistedMessagesLeavesTheQuestionAlone(t *testing.T) {
+	list := []uimessage.Message{asking("one"), asking("two")}
+	for name, ask := range map[string]func(context.Context, *actors.Ref) (actors.ChatResponse, error){
+		"SaveMessages": func(ctx context.Context, r *actors.Ref) (actors.ChatResponse, error) {
+			return r.SaveMessages(ctx, list)
+		},
+		"SaveMessagesFunc": func(ctx context.Context, r *actors.Ref) (actors.ChatResponse, error) {
+			return r.SaveMessagesFunc(ctx, func(context.Context, []uimessage.Message) ([]uimessage.Message, error) { return list, nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []model.Message
+			agent := talker(func(q model.Request) scripted.Answer {
+				seen = q.Messages
+				return scripted.Answer{scripted.Text{Pieces: []string{"fine"}}}
+			})
+			agent.MaxPersistedMessages = 1
+			h := actorstest.New(t, agent)
+			r := h.Agent(agent, "room")
+			_, err := ask(t.Context(), r)
+			require.NoError(t, err)
+			require.Len(t, seen, 2)
+			require.Equal(t, []string{"assistant: fine"}, conversation(t, r))
+		})
+	}
+}
+
 // 111: what the hook leaves is what is stored, shown and told.
 func TestSanitizeMessage(t *testing.T) {
 	for kind, agent := range map[string]*actors.Agent{

@@ -101,8 +101,8 @@ func (p *Peer) SetState(ctx context.Context, state json.RawMessage) error {
 	return p.ref.told(ctx, "a client's change of the state", err, BadRequest)
 }
 
-// Call runs a method. send passes on what a streaming
-// method says. Errors are *Error values.
+// Call runs a method. send passes on what a streaming method says. Errors are *Error
+// values.
 func (p *Peer) Call(ctx context.Context, name string, args []json.RawMessage, send func(json.RawMessage) error) (json.RawMessage, error) {
 	m, err := p.desk.method(name)
 	if err != nil {

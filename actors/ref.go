@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -30,9 +31,9 @@ func (r *Ref) Address() feed.Address { return r.addr }
 //
 // A turn that ended badly is a response with its Status and Err, not an error.
 // If ctx ends first, Chat returns its error and the turn goes on: AbortRequest
-// ends it. (SaveMessages ends its turn with its context.) Errors: *Error if the message was not accepted (nothing is stored),
-// ErrInterrupted if the agent was lost, or its node stopped, while Chat waited (the
-// journal knows more).
+// ends it. (SaveMessages ends its turn with its context.) Errors: *Error if the
+// message was not accepted (nothing is stored), ErrInterrupted if the agent was lost,
+// or its node stopped, while Chat waited (the journal knows more).
 //
 // A handler or model must not Chat with its own agent, or with one whose turn
 // waits for its own: it would wait for ever. With a context that comes from the one
@@ -46,7 +47,7 @@ func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
 	defer over()
 	request, fingerprint := r.newRequest()
 	m := uimessage.Message{ID: "user_" + request, Role: uimessage.User, Parts: []uimessage.Part{{Type: uimessage.TextPart, Text: valid(text)}}}
-	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Ids: newIDs()}
+	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Readonly: r.readonly(ctx), Ids: newIDs()}
 	if err := fits(s.Messages); err != nil {
 		return ChatResponse{}, err
 	}
@@ -54,16 +55,23 @@ func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
 	if err := r.ask(ctx, ask{cmd: s, request: request, watch: end}); err != nil {
 		return ChatResponse{}, err
 	}
+	return r.response(ctx, end)
+}
+
+// response waits for the end of a turn that is watched.
+func (r *Ref) response(ctx context.Context, end chan ChatResponse) (ChatResponse, error) {
 	select {
 	case response := <-end:
 		return response.orInterrupted()
 	case <-ctx.Done():
+		r.rt.whisper(r.addr, forget(func(a *shell) { a.unwatch(end) }))
 		return ChatResponse{}, context.Cause(ctx)
 	}
 }
 
-// Messages returns the stored conversation. What a running turn has written so
-// far is not part of it.
+// Messages returns the stored conversation as people see it, with what clients have
+// put into it in the assistant's name: Turn.Messages is without that. What a running
+// turn has written so far is not part of it.
 func (r *Ref) Messages(ctx context.Context) ([]uimessage.Message, error) {
 	raw, err := r.Transcript(ctx)
 	if err != nil {
@@ -108,11 +116,14 @@ func (r *Ref) Submit(ctx context.Context, s feed.Submit) error {
 	if s.Request == "" || len(s.Request) > maxRequestID {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id has %d bytes; 1 to %d are allowed", len(s.Request), maxRequestID)}
 	}
+	if strings.HasPrefix(s.Request, hookRequest) {
+		return &Error{Code: BadRequest, Message: fmt.Sprintf("request id %.100q must not begin with %q", s.Request, hookRequest)}
+	}
 	if err := fits(s.Messages); err != nil {
 		return err
 	}
 	return r.ask(ctx, ask{asker: s.By, cmd: chat.Submit{
-		Request: s.Request, Fingerprint: s.Fingerprint, Messages: s.Messages, Regenerate: s.Regenerate, Append: s.Append, Now: nowMS(),
+		Request: s.Request, Fingerprint: s.Fingerprint, Messages: s.Messages, Regenerate: s.Regenerate, Append: s.Append, Readonly: s.Readonly, Now: nowMS(),
 		Body: s.Body, ClientTools: s.ClientTools, Ids: newIDs(),
 	}})
 }
@@ -152,20 +163,34 @@ func fits(messages []uimessage.Message) error {
 	return nil
 }
 
+// ask gives a command of the conversation.
 func (r *Ref) ask(ctx context.Context, m ask) error {
-	if err := r.chats(); err != nil {
-		return err
-	}
-	cmd, err := r.sanitized(m.cmd)
+	m, err := r.checked(m)
 	if err != nil {
 		return err
 	}
-	m.cmd = cmd
 	return r.await(ctx, func(reply func(error)) any { m.reply = reply; return m })
 }
 
+// checked is m with its messages as they are to be stored.
+func (r *Ref) checked(m ask) (ask, error) {
+	if err := r.chats(); err != nil {
+		return m, err
+	}
+	cmd, err := r.sanitized(m.cmd)
+	m.cmd = cmd
+	return m, err
+}
+
 func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64)) error {
-	return r.await(ctx, func(reply func(error)) any { return query{read: read, reply: reply} })
+	return r.visit(ctx, func(a *shell) error {
+		read(&a.core.State, a.out, a.version())
+		return nil
+	})
+}
+
+func (r *Ref) visit(ctx context.Context, do func(*shell) error) error {
+	return r.await(ctx, func(reply func(error)) any { return visit{do: do, reply: reply} })
 }
 
 func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {

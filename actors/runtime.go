@@ -148,13 +148,13 @@ func (rt *Runtime) mustKnow(class *Agent) {
 	}
 }
 
-// letGo has the agent leave memory, if it is there, as soon as it is idle.
-func (rt *Runtime) letGo(a feed.Address) {
+// whisper tells the agent m if it is in memory, and does not bring it there.
+func (rt *Runtime) whisper(a feed.Address, m any) {
 	rt.mu.Lock()
 	s := rt.slots[a]
 	rt.mu.Unlock()
 	if s != nil {
-		s.letGo()
+		s.whisper(m)
 	}
 }
 

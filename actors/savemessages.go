@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
-	"github.com/holdfast-dev/holdfast/protocol/feed"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
@@ -24,12 +23,12 @@ import (
 // Err), aborted, or skipped if a clear or a reset came before its slot. The answer is
 // durable on return.
 //
-// ctx cancels the turn, unlike Chat's: SaveMessages then returns the aborted
-// response, or ctx's error if the end cannot be stored within some seconds. A ctx that
-// is over already has the messages stored and no turn made; the response is aborted,
-// without a RequestID. Errors: *Error if nothing was accepted, ErrInterrupted if the
-// agent was lost, or its node stopped, meanwhile (the turn goes on at the next start),
-// ErrInsideTurn as for Chat.
+// ctx cancels the turn, unlike Chat's: SaveMessages then returns the aborted response,
+// or ctx's error if the end cannot be stored within some seconds. A ctx that is over
+// already has the messages stored and no turn made; the response is aborted, without a
+// RequestID. Errors: *Error if nothing was accepted, ErrInsideTurn as for Chat, and
+// ErrInterrupted if the agent, or the one whose turn or hook asks, was lost or its node
+// stopped meanwhile: the turn goes on.
 func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (ChatResponse, error) {
 	over, err := r.wait(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (r *Ref) SaveMessages(ctx context.Context, messages []uimessage.Message) (C
 		return r.store(ctx, messages)
 	}
 	return r.run(ctx, ask{request: request, cmd: chat.Submit{
-		Request: request, Fingerprint: fingerprint, Messages: messages, Programmatic: true, Ids: newIDs(),
+		Request: request, Fingerprint: fingerprint, Messages: messages, Programmatic: true, Readonly: r.readonly(ctx), Ids: newIDs(),
 	}})
 }
 
@@ -71,7 +70,9 @@ func (r *Ref) SaveMessagesFunc(ctx context.Context, produce func(ctx context.Con
 	failed := newFailure()
 	response, err := r.run(ctx, ask{
 		request: request,
-		cmd:     chat.Submit{Request: request, Fingerprint: fingerprint, Programmatic: true, Deferred: true, Ids: newIDs()},
+		cmd: chat.Submit{
+			Request: request, Fingerprint: fingerprint, Programmatic: true, Deferred: true, Readonly: r.readonly(ctx), Ids: newIDs(),
+		},
 		maker: func(ctx context.Context, current []uimessage.Message) (messages []uimessage.Message, err error) {
 			if p := guard(func() { messages, err = produce(ctx, current) }); p != nil {
 				err = p
@@ -128,7 +129,7 @@ func (r *Ref) ContinueLastTurn(ctx context.Context, body json.RawMessage) (ChatR
 		return ChatResponse{Status: StatusAborted}, nil
 	}
 	request, fingerprint := r.newRequest()
-	return r.run(ctx, ask{request: request, cmd: chat.Continue{Request: request, Fingerprint: fingerprint, Body: body}})
+	return r.run(ctx, ask{request: request, cmd: chat.Continue{Request: request, Fingerprint: fingerprint, Body: body, Readonly: r.readonly(ctx)}})
 }
 
 func isObject(raw json.RawMessage) bool {
@@ -143,6 +144,10 @@ const abortPatience = 10 * time.Second
 // run asks for a turn and waits for its end. The end of ctx cancels the turn.
 func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 	accepted, end := make(chan error, 2), make(chan ChatResponse, 1)
+	m, err := r.checked(m)
+	if err != nil {
+		return ChatResponse{}, err
+	}
 	m.watch, m.reply = end, func(err error) {
 		select {
 		case accepted <- err:
@@ -160,6 +165,10 @@ func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 		case response := <-end:
 			return response.orInterrupted()
 		case <-over:
+			if cause := context.Cause(ctx); errors.Is(cause, ErrInterrupted) || errors.Is(cause, errStopping) {
+				r.rt.whisper(r.addr, forget(func(a *shell) { a.unwatch(end) }))
+				return ChatResponse{}, ErrInterrupted // nobody has changed their mind
+			}
 			over = nil
 			r.rt.send(r.addr, ask{cmd: chat.Cancel{Request: m.request}, reply: func(error) {}})
 			timer := time.NewTimer(abortPatience)
@@ -175,10 +184,7 @@ func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 func (r *Ref) store(ctx context.Context, messages []uimessage.Message) (ChatResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()
-	err := r.ask(ctx, ask{cmd: chat.SetMessages{Messages: messages}, items: func(s *chat.State) []feed.Item {
-		return []feed.Item{feed.Transcript{Messages: s.Transcript.AppendJSON(nil)}}
-	}})
-	if err != nil {
+	if err := r.PersistMessages(ctx, messages); err != nil {
 		return ChatResponse{}, err
 	}
 	return ChatResponse{Status: StatusAborted}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/scripted"
 	"github.com/holdfast-dev/holdfast/persistence"
 	"github.com/holdfast-dev/holdfast/persistence/memory"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -321,4 +324,53 @@ func TestContinueLastTurn(t *testing.T) {
 	require.Equal(t, []string{`{"a":1} []`, `{"a":1} []`, `{"b":2} []`, `{"a":1} []`}, bodies)
 	require.NoError(t, r.WaitUntilStable(t.Context()))
 	require.Len(t, heard.lines(), 4)
+}
+
+// What the program adds goes through the author's sanitizer, as every list does.
+func TestSaveMessagesIsSanitized(t *testing.T) {
+	agent := echo()
+	agent.SanitizeMessage = func(m uimessage.Message) uimessage.Message {
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p uimessage.Part) bool { return p.Text == "secret" })
+		return m
+	}
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	m := asking("hi")
+	m.Parts = append(m.Parts, uimessage.Part{Type: uimessage.TextPart, Text: "secret"})
+	_, err := r.SaveMessages(t.Context(), []uimessage.Message{m})
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hi", "assistant: echo: hi"}, conversation(t, r))
+}
+
+func TestAPlainAgentHasNoTurns(t *testing.T) {
+	agent := &actors.Agent{Name: "Plain"}
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	_, err := r.SaveMessages(t.Context(), []uimessage.Message{asking("hi")})
+	require.Equal(t, actors.BadRequest, code(t, err))
+	_, err = r.SaveMessagesFunc(t.Context(), func(context.Context, []uimessage.Message) ([]uimessage.Message, error) { return nil, nil })
+	require.Equal(t, actors.BadRequest, code(t, err))
+	_, err = r.ContinueLastTurn(t.Context(), nil)
+	require.Equal(t, actors.BadRequest, code(t, err))
+	require.Empty(t, journal(t, h, r.Address()))
+}
+
+// A context that is over takes nothing from the author's messages.
+func TestSaveMessagesOfAContextThatIsOverStoresAllRoles(t *testing.T) {
+	var seen []model.Message
+	agent := talker(func(q model.Request) scripted.Answer {
+		seen = q.Messages
+		return scripted.Answer{scripted.Text{Pieces: []string{"fine"}}}
+	})
+	h := actorstest.New(t, agent)
+	r := h.Agent(agent, "room")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	response, err := r.SaveMessages(ctx, []uimessage.Message{said("s", uimessage.System, "rules"), said("a", uimessage.Assistant, "Welcome!")})
+	require.NoError(t, err)
+	require.Equal(t, actors.ChatResponse{Status: actors.StatusAborted}, response)
+	require.Equal(t, []string{"system: rules", "assistant: Welcome!"}, conversation(t, r))
+	_, err = r.Chat(t.Context(), "hi")
+	require.NoError(t, err)
+	require.Len(t, seen, 2, "the model is shown what the author has said in its name")
 }

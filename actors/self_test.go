@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/persistence/memory"
+	journalv1 "github.com/holdfast-dev/holdfast/proto/journal/v1"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
@@ -103,4 +106,64 @@ func TestAHookThatSavesMessagesAsksOnce(t *testing.T) {
 		require.Equal(t, []string{"user: hi", "assistant: echo: hi", "user: one", "assistant: echo: one", "user: 4", "assistant: echo: 4, and more"},
 			conversation(t, h.Agent(agent, "room")))
 	})
+}
+
+// A hook that waits for a turn when its agent is lost does not take the turn back: it
+// goes on, and the hook's next run gets its answer.
+func TestAHookThatIsCutOffLeavesItsTurnAlone(t *testing.T) {
+	for range 20 { // which of its two ends a wait sees first is chance
+		bubble(t, func(t *testing.T) {
+			var f faults
+			gate := make(chan struct{})
+			agent := echo()
+			answer := agent.OnChatMessage
+			agent.OnChatMessage = func(ctx context.Context, turn *actors.Turn) error {
+				if textOf(turn.Question[0]) == "again" {
+					select {
+					case <-gate:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+				return answer(ctx, turn)
+			}
+			answers := make(chan actors.ChatResponse, 9)
+			agent.OnChatResponse = func(ctx context.Context, self *actors.Self, response actors.ChatResponse) error {
+				if response.RequestID != "r1" {
+					return nil
+				}
+				again, err := self.SaveMessages(ctx, []uimessage.Message{asking("again")})
+				if err == nil {
+					answers <- again
+				}
+				return err
+			}
+			h := actorstest.Open(t, actorstest.Config{Agents: []*actors.Agent{agent}, Store: f.config()})
+			r := h.Agent(agent, "room")
+			require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
+			synctest.Wait()
+			f.once(func(*journalv1.Event) bool { return true }, memory.Fault{Outcome: memory.Conflict})
+			require.Error(t, r.PersistMessages(t.Context(), []uimessage.Message{said("x", uimessage.Assistant, "x")}))
+			pass(time.Second)
+			close(gate)
+			require.Equal(t, "echo: again", (<-answers).Text())
+		})
+	}
+}
+
+// A visitor cannot take the place of a request that a hook is going to make.
+func TestAClientCannotAskInAHooksName(t *testing.T) {
+	agent := echo()
+	names := make(chan string, 1)
+	agent.OnChatResponse = func(ctx context.Context, self *actors.Self, response actors.ChatResponse) error {
+		if response.RequestID == "r1" {
+			again, err := self.Chat(ctx, "again")
+			names <- again.RequestID
+			return err
+		}
+		return nil
+	}
+	h := actorstest.New(t, agent)
+	require.NoError(t, h.Agent(agent, "room").Submit(t.Context(), submit("r1", "hi")))
+	require.Equal(t, actors.BadRequest, code(t, h.Agent(agent, "other").Submit(t.Context(), submit(<-names, "mine"))))
 }

@@ -100,7 +100,7 @@ const (
 	gone    // is over; refuses what is still in the mailbox, up to farewell
 )
 
-// Messages of the shell to itself. Those of others are ask, query and visit.
+// Messages of the shell to itself. Those of others are ask, visit and deletion.
 type (
 	loaded struct {
 		history
@@ -126,7 +126,8 @@ type (
 	reserveMore struct{}
 	timerFired  struct{ at int64 }
 	idleFired   struct{}
-	goSoon      struct{}           // from the slot: leave when idle
+	goSoon      struct{}           // of others: leave when idle
+	forget      func(*shell)       // of others: somebody has given up waiting
 	lastCall    struct{ call int } // behind all that came before a leave
 	farewell    struct{}           // behind all that came before the end
 	drain       struct{}           // from the slot: say goodbye
@@ -205,10 +206,11 @@ func (a *shell) receive(m any) {
 	switch m := m.(type) {
 	case ask:
 		a.ask(m)
-	case query:
-		a.query(m)
 	case visit:
 		a.visit(m)
+	case forget:
+		m(a)
+		a.settle()
 	case deletion:
 		a.touch()
 		a.delete(m)

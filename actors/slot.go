@@ -39,6 +39,8 @@ func (s *slot) send(m any) bool {
 		return false
 	case s.closed:
 		refuse(m, errNodeStops)
+	case s.going && len(s.queue) >= maxWaiting:
+		refuse(m, &Error{Code: Busy, Message: "too many requests wait for the agent to come back"})
 	case s.going:
 		s.queue = append(s.queue, m)
 	default:
@@ -114,12 +116,16 @@ func (s *slot) later(messages []any) {
 	s.queue = append(messages, s.queue...)
 }
 
-// letGo has an agent leave memory as soon as it is idle.
-func (s *slot) letGo() {
+// whisper hands m to the actor if there is one.
+func (s *slot) whisper(m any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pid != nil && !s.going {
-		s.deliver(goSoon{})
+	switch {
+	case s.pid == nil || s.closed:
+	case s.going:
+		s.queue = append(s.queue, m)
+	default:
+		s.deliver(m)
 	}
 }
 

@@ -30,11 +30,7 @@ func (r *Ref) WaitUntilStable(ctx context.Context) error {
 			err = context.Cause(ctx)
 		}
 	}
-	forget := func(a *shell) error {
-		delete(a.vigils, v)
-		return nil
-	}
-	r.rt.send(r.addr, visit{do: forget, reply: func(error) {}})
+	r.rt.whisper(r.addr, forget(func(a *shell) { delete(a.vigils, v) }))
 	return err
 }
 

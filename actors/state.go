@@ -40,7 +40,7 @@ func (r *Ref) State(ctx context.Context, v any) error {
 // builds on the last state.
 //
 // Errors, after which nothing has changed: ErrReadonly in the context of a readonly
-// connection of this agent, an *Error if v is no JSON or larger than
+// connection of this agent, or of a turn that one has asked for, an *Error if v is no JSON or larger than
 // Agent.MaxStateBytes, what Agent.ValidateState has returned, or an *Error because
 // it cannot be stored now.
 func (r *Ref) SetState(ctx context.Context, v any) error {
@@ -96,8 +96,7 @@ func (r *Ref) setState(ctx context.Context, v any, cmd chat.SetState, by string)
 	if err != nil {
 		return err
 	}
-	c := ConnectionFrom(ctx)
-	if c != nil && c.agent == r.addr && c.terms.Readonly {
+	if r.readonly(ctx) {
 		return ErrReadonly
 	}
 	next, err := encode(v)
@@ -111,7 +110,7 @@ func (r *Ref) setState(ctx context.Context, v any, cmd chat.SetState, by string)
 	if err := r.validate(ctx, d, cmd.JSON); err != nil {
 		return err
 	}
-	m := ask{cmd: cmd, by: by}
+	m, c := ask{cmd: cmd, by: by}, ConnectionFrom(ctx)
 	if d.class.OnStateChange != nil {
 		if r.rt.lobbies.waiting(r.addr) >= maxChanges {
 			return &Error{Code: Busy, Message: fmt.Sprintf("%d changes of the state wait for the agent already", maxChanges)}

@@ -322,3 +322,31 @@ func TestAStopCutsHooksOff(t *testing.T) {
 		require.Empty(t, causes, "what was not begun is not begun any more")
 	})
 }
+
+// Who may not change the state cannot do so by a turn that outlives the socket, or
+// the process.
+func TestATurnOfAReadonlySocketStaysReadonly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		verdicts := make(chan error)
+		agent := &actors.Agent{Name: "Echo", OnChatMessage: func(ctx context.Context, turn *actors.Turn) error {
+			select {
+			case verdicts <- turn.Self.SetState(ctx, tally{9}):
+				return turn.Stream.Text("done")
+			case <-ctx.Done(): // of a crash
+				return context.Cause(ctx)
+			}
+		}}
+		h := actorstest.New(t, agent)
+		r := h.Agent(agent, "room")
+		s := submit("r1", "hi")
+		s.By, s.Readonly = "a socket that is gone", true
+		require.NoError(t, r.Submit(t.Context(), s))
+		synctest.Wait()
+		h.Crash()
+		r = h.Agent(agent, "room")
+		require.Equal(t, actors.ErrReadonly, <-verdicts)
+		h.Await(r.Address(), ended("r1"))
+		require.NoError(t, r.Submit(t.Context(), submit("r2", "hi")))
+		require.NoError(t, <-verdicts)
+	})
+}

@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -18,9 +17,10 @@ type Turn struct {
 	// request. Empty for a request that ends with an answer.
 	Question []uimessage.Message
 	// Messages is the stored conversation when the turn began, in stored order,
-	// without what a client has put into it in the assistant's name: questions that wait for turns of their own are in it, too, and an
-	// answer that came meanwhile stands behind them. A model is shown it otherwise:
-	// without what waits, and with the turn's own question last.
+	// without what a client has put into it in the assistant's name. Questions that
+	// wait for turns of their own are in it, too, and an answer that came meanwhile
+	// stands behind them. A model is shown it otherwise: without what waits, and with
+	// the turn's own question last.
 	Messages []uimessage.Message
 	// Body holds the request's custom fields as one JSON object; nil if there are none.
 	Body json.RawMessage
@@ -76,7 +76,7 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		RequestID: t.Request, Body: t.Body, ClientTools: t.ClientTools,
 		Continuation: t.Continues, Attempt: int(t.Attempt),
 	}
-	stored, asked, partial := s.Transcript.Vouched(), t.OriginIDs, t.MessageID
+	stored, asked, partial := s.Transcript.Vouched(), s.Asked(t), t.MessageID
 	class, log, me := a.class, a.log.With("request", t.Request), a.addr
 	turn.Stream = newStream(a, t.ID, e.Attempt, t.Request)
 	turn.Self = &Self{&Ref{rt: a.rt, addr: me, inTurn: true}}
@@ -100,9 +100,9 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 }
 
 // find fills in what is asked and what is there of the answer.
-func (t *Turn) find(asked []string, partial string) {
+func (t *Turn) find(asked map[string]bool, partial string) {
 	for _, m := range t.Messages {
-		if slices.Contains(asked, m.ID) {
+		if asked[m.ID] {
 			t.Question = append(t.Question, m)
 		}
 		if t.Continuation && m.ID == partial {

@@ -115,7 +115,7 @@ func parseSubmit(id string, body map[string]json.RawMessage) (s feed.Submit, err
 func (s *session) submit(id string, submit feed.Submit, err error) {
 	if err == nil {
 		s.room.sent(s.seat, id)
-		submit.By = s.seat.id
+		submit.By, submit.Readonly = s.seat.id, s.seat.terms.Readonly
 		err = s.h.cfg.Host.Submit(s.h.ctx, s.room.address, submit)
 	}
 	if err == nil {

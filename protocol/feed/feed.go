@@ -141,6 +141,7 @@ type Submit struct {
 	Fingerprint []byte
 	Request     string // chosen by the client
 	By          string // the socket that asks, if any
+	Readonly    bool   // which may not change the agent's state
 	Messages    []uimessage.Message
 	Regenerate  bool
 	Append      bool            // Messages are added to the conversation, instead of being the client's whole list

@@ -40,6 +40,13 @@ func (tr *Transcript) known(id string) string {
 	return id
 }
 
+// add puts the ids under which messages are stored into set.
+func (tr *Transcript) add(set map[string]bool, ids []string) {
+	for _, id := range ids {
+		set[tr.known(id)] = true
+	}
+}
+
 // withoutAliases replaces what a client has of messages that were merged by what
 // they were merged into: its copies are older, also that of the last of them.
 func (tr *Transcript) withoutAliases(list []uimessage.Message) []uimessage.Message {

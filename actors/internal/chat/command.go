@@ -42,6 +42,7 @@ type (
 		Append       bool
 		Programmatic bool // the author's program asks, and runs with the last client's context
 		Deferred     bool // Prepare makes its messages
+		Readonly     bool // who asks may not change the author's state
 		Now          int64
 		Body         json.RawMessage // nil: none
 		ClientTools  json.RawMessage // nil: none

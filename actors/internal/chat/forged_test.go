@@ -95,7 +95,9 @@ func TestWhatAnAppSetsInTheModelsNameIsShownAndNotBelieved(t *testing.T) {
 	r.crash(0)
 	r.rebase()
 	r.must(Persist{Messages: []uimessage.Message{answering("welcome", says("Good evening!"))}})
-	require.Contains(t, ids(r.state().Transcript.Vouched()), "welcome", "the author has said it, too")
+	require.NotContains(t, ids(r.state().Transcript.Vouched()), "welcome", "the author has handed on the conversation as it is")
+	r.must(Persist{Messages: []uimessage.Message{answering("welcome", says("Good morning!"))}})
+	require.Contains(t, ids(r.state().Transcript.Vouched()), "welcome", "those are the author's own words")
 }
 
 // shown is what the others see of a list, in short.

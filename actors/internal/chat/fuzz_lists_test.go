@@ -12,7 +12,8 @@ import (
 func (p *player) persist(how int) {
 	list := p.list(how)
 	for i := range list {
-		if how>>(i%8)&1 > 0 {
+		row, _ := p.state().Transcript.message(list[i].ID)
+		if how>>(i%8)&1 > 0 && !row.Foreign { // else the words would be the author's own
 			list[i].Parts = append(list[i].Parts, uimessage.Part{Type: "text", Text: strings.Repeat("long ", how*8)})
 		}
 	}

@@ -27,6 +27,9 @@ func (p *player) interrupt(int) { p.give(Interrupt{}) }
 func (p *player) reset(int) {
 	before, generation := p.listed(), p.state().Ledger.Generation
 	p.give(Reset{})
+	if p.state().Family.Deleted {
+		return // was refused
+	}
 	if p.policy.MaxMessages == 0 { // else the partial answer may push out the oldest
 		require.True(p.t, strings.HasPrefix(p.listed(), before), "a reset keeps the conversation")
 	}
@@ -43,6 +46,10 @@ func (p *player) setState(how int) {
 	before := p.state().Desk.State
 	_, _, err := p.step(cmd)
 	p.track()
+	if p.state().Family.Deleted {
+		require.ErrorIs(p.t, err, ErrDeleted)
+		return
+	}
 	swapped := !cmd.Swap || same(before, cmd.Was)
 	require.Equal(p.t, swapped, err == nil)
 	want := before

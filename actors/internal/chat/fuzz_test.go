@@ -24,12 +24,13 @@ func FuzzCore(f *testing.F) {
 		f.Add(script(flags, "ask", "set state:1", "set state:2", "die", "die", "clear", "set state:2", "set state:7", "ask", "shorten", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
 		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "set state:3", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
 		f.Add(script(flags, "ask", "die", "die", "die", "ask", "handler ends:3", "fail:2", "sleep", "fail:2", "sleep", "fail:2"))
-		f.Add(script(flags, "ask", "write:6", "edit:5", "succeed", "regenerate:1", "ask:2", "more positions", "stop", "cancel:1", "shorten", "stop"))
 		f.Add(script(flags, "ask", "save", "ask:1", "ask:2", "succeed", "succeed", "ask:5", "sleep", "ask", "reset", "ask", "ask", "die", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "ask", "ask", "continue", "succeed", "save", "interrupt", "write:6", "die", "save", "die", "ask:6", "shorten"))
 		f.Add(script(flags, "ask", "write:7", "persist:3", "cancel", "edit:9", "succeed", "persist:12", "shorten", "ask:5", "write:6", "succeed", "forge:7", "die"))
 		f.Add(script(flags, "sub", "sub:1", "ask", "drop", "die", "drop:1", "stop", "succeed:1", "sub", "shorten", "succeed:1", "drop:1"))
 		f.Add(script(flags, "ask", "write:6", "ask", "reset", "ask", "late", "sub", "delete", "ask", "die", "late", "erase", "ask", "late"))
+		f.Add(script(flags, "ask", "forge:7", "persist", "forge:9", "continue", "write:6", "succeed", "succeed", "continue", "persist", "forge:3"))
+		f.Add(script(flags, "ask", "delete", "reset", "set state:1", "continue", "save", "interrupt", "persist"))
 		f.Add(script(flags, "delete:1", "erase", "sub:1", "ask", "die", "delete:1", "fail", "sleep", "delete", "stop", "erase", "ask again"))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
@@ -190,9 +191,8 @@ var actions = []action{
 	{"succeed", (*player).succeed}, {"fail", (*player).fails}, {"handler ends", (*player).handlerEnds},
 	{"sleep", (*player).sleep}, {"die", (*player).die}, {"stop", (*player).stop}, {"late", (*player).late},
 	{"shorten", (*player).shorten}, {"set state", (*player).setState},
-	{"shorten", (*player).shorten}, {"save", (*player).save}, {"continue", (*player).goOn},
+	{"save", (*player).save}, {"continue", (*player).goOn},
 	{"interrupt", (*player).interrupt}, {"reset", (*player).reset},
-	{"shorten", (*player).shorten},
 	{"sub", (*player).sub}, {"drop", (*player).drop},
 	{"delete", (*player).remove}, {"erase", (*player).eraseAll},
 }

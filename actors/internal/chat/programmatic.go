@@ -17,6 +17,7 @@ type (
 		Request     string
 		Fingerprint []byte
 		Body        json.RawMessage // nil: that of the last client's request
+		Readonly    bool            // as in Submit
 	}
 
 	// Prepared is the outcome of Prepare.
@@ -57,14 +58,15 @@ func (c *Core) decideContinue(cmd Continue) ([]Event, error) {
 	}
 	return []Event{event(&pb.TurnAccepted{
 		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Kind: pb.TurnKind_TURN_KIND_CONTINUATION, Generation: s.Ledger.Generation,
-		BodyJson: cmd.Body, ContinuesMessage: true, Fingerprint: cmd.Fingerprint,
+		BodyJson: cmd.Body, ContinuesMessage: true, Fingerprint: cmd.Fingerprint, Readonly: cmd.Readonly,
 	})}, nil
 }
 
-// lastAnswer is the id of the last assistant message; "": there is none.
+// lastAnswer is the id of the last message that is an answer of the agent's; "":
+// there is none.
 func (tr *Transcript) lastAnswer() string {
 	for _, m := range slices.Backward(tr.Messages) {
-		if m.Role == string(uimessage.Assistant) {
+		if m.Role == string(uimessage.Assistant) && !m.Foreign {
 			return m.ID
 		}
 	}
@@ -79,6 +81,7 @@ func (c *Core) decidePrepared(cmd Prepared) []Event {
 	if cmd.Failed {
 		return c.endTurn(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_SKIPPED})
 	}
+	c.asks = true
 	start := c.start(t, 1)
 	start.GetTurnStarted().OriginIds = uimessage.TrailingUsers(cmd.Messages)
 	return append(c.put(cmd.Messages), start)

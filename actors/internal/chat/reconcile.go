@@ -174,7 +174,7 @@ func (s *State) behind(list []merged, from int) []string {
 	if !slices.ContainsFunc(list, merged.known) {
 		return nil
 	}
-	keep := s.Turns.messages()
+	keep := s.unfinished()
 	for _, m := range list {
 		keep[m.ID] = true
 	}
@@ -212,13 +212,14 @@ func (c *Core) decideSetMessages(cmd SetMessages) []Event {
 // decidePersist takes in the list of the author, who may write in any role.
 func (c *Core) decidePersist(cmd Persist) []Event { return c.put(cmd.Messages) }
 
-// put inserts or replaces the author's messages, except those that a turn is writing.
+// put inserts or replaces the author's messages, except those that a turn is
+// writing. One that is there already stays a client's if it is.
 func (c *Core) put(messages []uimessage.Message) []Event {
 	var written, noted []*pb.StoredMessage
 	for _, m := range c.State.reconcile(messages) {
 		switch {
 		case m.being:
-		case m.row.ID != "" && !m.row.Foreign && uimessage.SameParts(m.row.parse(), m.Message):
+		case m.row.ID != "" && (!m.row.Foreign || m.Role == uimessage.Assistant) && uimessage.SameParts(m.row.parse(), m.Message):
 			noted = c.appendNoted(noted, m)
 		default:
 			written = c.appendChanged(written, m, Message{})
@@ -289,7 +290,7 @@ func (c *Core) trim() []Event {
 	if most == 0 || excess <= 0 {
 		return nil
 	}
-	keep := c.State.Turns.messages()
+	keep := c.State.unfinished()
 	var ids []string
 	for _, m := range tr.Messages[:excess] {
 		if !keep[m.ID] && !m.waits() {

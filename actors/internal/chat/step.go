@@ -13,6 +13,7 @@ type Core struct {
 	policy Policy
 
 	blobs     map[string][]byte // values that the events of the last Step refer to, by key
+	asks      bool              // what the last Step puts is what a turn is asked
 	forgeries Forgeries         // left out and not told yet
 }
 
@@ -26,7 +27,7 @@ func New(p Policy) *Core { return &Core{policy: p.withDefaults()} }
 // It ends: no reaction accepts or ends a turn, and for each turn that the decision
 // accepts or ends at most one is started.
 func (c *Core) Step(cmd Command) ([]Event, error) {
-	c.blobs = nil
+	c.blobs, c.asks = nil, false
 	events, err := c.decide(cmd)
 	if err != nil {
 		return nil, err
@@ -110,10 +111,10 @@ func (c *Core) react(e Event) []Event {
 	}
 	switch e := e.GetKind().(type) {
 	case *pb.Event_MessagesPut:
-		if e.MessagesPut.GetByClient() || e.MessagesPut.GetByAuthor() {
+		if !c.asks && (e.MessagesPut.GetByClient() || e.MessagesPut.GetByAuthor()) {
 			return c.trim()
 		}
-		return nil
+		return nil // the turn's end trims
 	case *pb.Event_TurnAccepted:
 		return c.startNext()
 	case *pb.Event_TurnStarted:

@@ -36,6 +36,7 @@ type Turn struct {
 	Overlap       uint64 // its number among overlapping submits; 0: it is none
 	MergeAfter    string // id of the message behind which they are merged
 	Deferred      bool   // its messages are not there yet
+	Readonly      bool   // who has asked may not change the author's state
 
 	Status  Status
 	Attempt uint32
@@ -115,16 +116,6 @@ func (ts *Turns) remove(t *Turn) {
 	}
 }
 
-// messages are those that the turns answer or write.
-func (ts *Turns) messages() map[string]bool {
-	ids := make(map[string]bool)
-	for _, t := range ts.Queue {
-		ids[t.MessageID] = true
-		add(ids, t.OriginIDs)
-	}
-	return ids
-}
-
 // attempt returns the running turn if it is at that attempt, else nil: the
 // outcome comes from an attempt that is over.
 func (ts *Turns) attempt(turn uint64, attempt uint32) *Turn {
@@ -156,7 +147,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 	turn := &pb.TurnAccepted{
 		Turn: s.Turns.Last + 1, RequestId: cmd.Request, Fingerprint: cmd.Fingerprint, Kind: kind, Generation: s.Ledger.Generation,
 		OriginIds: uimessage.TrailingUsers(cmd.Messages), BodyJson: cmd.Body, ClientToolsJson: cmd.ClientTools, MessageId: cmd.Ids.Message,
-		Deferred: cmd.Deferred,
+		Deferred: cmd.Deferred, Readonly: cmd.Readonly,
 	}
 	if !c.overlap(turn, cmd.Now) {
 		return turnAway(turn), nil
@@ -165,6 +156,7 @@ func (c *Core) decideSubmit(cmd Submit) ([]Event, error) {
 		return nil, Busy{Limit: c.policy.MaxQueuedTurns}
 	}
 	if cmd.Programmatic {
+		c.asks = true
 		return append(c.put(cmd.Messages), event(turn)), nil
 	}
 	put, removed := c.takeIn(cmd)
@@ -235,7 +227,7 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 		ID: e.GetTurn(), Request: e.GetRequestId(), Kind: e.GetKind(), Generation: e.GetGeneration(),
 		OriginIDs: e.GetOriginIds(), Body: e.GetBodyJson(), ClientTools: e.GetClientToolsJson(),
 		MessageID: e.GetMessageId(), Continues: e.GetContinuesMessage(), ContinuesTurn: e.GetContinuesTurn(), Until: e.GetUntilMs(),
-		Overlap: e.GetOverlapSeq(), MergeAfter: e.GetMergeAfter(), Deferred: e.GetDeferred(),
+		Overlap: e.GetOverlapSeq(), MergeAfter: e.GetMergeAfter(), Deferred: e.GetDeferred(), Readonly: e.GetReadonly(),
 	}
 	s.Turns.Last = t.ID
 	s.Turns.Overlap = max(s.Turns.Overlap, t.Overlap)

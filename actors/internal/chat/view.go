@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
@@ -43,12 +44,29 @@ func (s *State) waiting(t *Turn) map[string]bool {
 	ids := make(map[string]bool)
 	for _, other := range s.Turns.Queue {
 		if other != t {
-			add(ids, other.OriginIDs)
+			maps.Copy(ids, s.Asked(other))
 		}
 	}
-	for _, id := range t.OriginIDs {
+	for id := range s.Asked(t) {
 		delete(ids, id)
 	}
+	return ids
+}
+
+// unfinished are the messages that unfinished turns answer or write.
+func (s *State) unfinished() map[string]bool {
+	ids := make(map[string]bool)
+	for _, t := range s.Turns.Queue {
+		ids[t.MessageID] = true
+		maps.Copy(ids, s.Asked(t))
+	}
+	return ids
+}
+
+// Asked are the ids of the user messages of t's request, as they are stored.
+func (s *State) Asked(t *Turn) map[string]bool {
+	ids := make(map[string]bool, len(t.OriginIDs))
+	s.Transcript.add(ids, t.OriginIDs)
 	return ids
 }
 
@@ -58,7 +76,7 @@ func (s *State) answered() map[string]bool {
 	for _, e := range s.Ledger.Recent {
 		switch e.Outcome {
 		case pb.TurnOutcome_TURN_OUTCOME_COMPLETED, pb.TurnOutcome_TURN_OUTCOME_ERROR, pb.TurnOutcome_TURN_OUTCOME_ABORTED:
-			add(ids, e.OriginIDs)
+			s.Transcript.add(ids, e.OriginIDs)
 		default: // skipped, or goes on in another turn
 		}
 	}
@@ -69,23 +87,13 @@ func (s *State) answered() map[string]bool {
 // sends its question along with the next one: what has had a turn of its own is
 // not asked again, unless it is all there is (regenerate).
 func (s *State) question(t *Turn) map[string]bool {
-	answered := s.answered()
-	ids := make(map[string]bool)
-	for _, id := range t.OriginIDs {
-		if !answered[id] {
-			ids[s.Transcript.known(id)] = true
-		}
-	}
+	asked, answered := s.Asked(t), s.answered()
+	ids := maps.Clone(asked)
+	maps.DeleteFunc(ids, func(id string, _ bool) bool { return answered[id] })
 	if len(ids) == 0 {
-		add(ids, t.OriginIDs)
+		return asked
 	}
 	return ids
-}
-
-func add(set map[string]bool, ids []string) {
-	for _, id := range ids {
-		set[id] = true
-	}
 }
 
 // Idle reports whether the agent has nothing to do at present: no turn, no hook.

@@ -1632,6 +1632,7 @@ type TurnAccepted struct {
 	Fingerprint      []byte                 `protobuf:"bytes,14,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`                                   // of the request that a caller's idempotency key stands for
 	Deferred         bool                   `protobuf:"varint,15,opt,name=deferred,proto3" json:"deferred,omitempty"`                                        // its messages are made when its slot comes, by the process that accepted it
 	MergeAfter       string                 `protobuf:"bytes,16,opt,name=merge_after,json=mergeAfter,proto3" json:"merge_after,omitempty"`                   // merge: the id of the last message before those that are merged
+	Readonly         bool                   `protobuf:"varint,17,opt,name=readonly,proto3" json:"readonly,omitempty"`                                        // who has asked may not change the agent's state
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1776,6 +1777,13 @@ func (x *TurnAccepted) GetMergeAfter() string {
 		return x.MergeAfter
 	}
 	return ""
+}
+
+func (x *TurnAccepted) GetReadonly() bool {
+	if x != nil {
+		return x.Readonly
+	}
+	return false
 }
 
 type TurnStarted struct {
@@ -3922,7 +3930,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
 	"\x0fMessagesRemoved\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x121\n" +
-	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\x97\x04\n" +
+	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\xb3\x04\n" +
 	"\fTurnAccepted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x1d\n" +
 	"\n" +
@@ -3947,7 +3955,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\vfingerprint\x18\x0e \x01(\fR\vfingerprint\x12\x1a\n" +
 	"\bdeferred\x18\x0f \x01(\bR\bdeferred\x12\x1f\n" +
 	"\vmerge_after\x18\x10 \x01(\tR\n" +
-	"mergeAfter\"\xab\x01\n" +
+	"mergeAfter\x12\x1a\n" +
+	"\breadonly\x18\x11 \x01(\bR\breadonly\"\xab\x01\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
