@@ -182,7 +182,7 @@ func (h *history) ownTurn(request string) bool {
 			return t.kind == journalv1.TurnKind_TURN_KIND_PROGRAMMATIC
 		}
 	}
-	return false
+	return h.based[request].GetByServer()
 }
 
 // unfinished are the requests that have not ended.

@@ -87,7 +87,7 @@ func (k *kid) visit(ctx context.Context, life int) {
 	closed := make(chan error, 1)
 	go func() { closed <- k.listenToTheEnd(ctx, socket, gen) }()
 	if k.delete(ctx, gen) {
-		k.farewell(<-closed, life)
+		k.farewell(<-closed, life, deleting)
 		return
 	}
 	socket.Drop()
@@ -199,13 +199,15 @@ func (k *kid) delete(ctx context.Context, gen int) bool {
 }
 
 // farewell: a socket of a child that is gone was told so, unless the node died first.
-func (k *kid) farewell(err error, life int) {
+// One that came while the child was being deleted may have been told to come again.
+func (k *kid) farewell(err error, life int, late bool) {
 	var closed websocket.CloseError
 	switch {
 	case errors.As(err, &closed) && closed.Code == websocket.StatusGoingAway:
 		k.mu.Lock()
 		k.closed++
 		k.mu.Unlock()
+	case late && errors.As(err, &closed) && closed.Code == websocket.StatusTryAgainLater:
 	case errors.As(err, &closed):
 		k.witness.fault("a socket of what was deleted is closed with %d %q", closed.Code, closed.Reason)
 	case k.world.gate.isOpen(life) && !errors.Is(err, context.Canceled):

@@ -24,12 +24,13 @@ type history struct {
 	sums  map[uint64][32]byte // of the records, by number
 	lost  bool                // records came and went between two looks, at the last one
 
-	accepted map[string]bool  // requests
-	turns    map[uint64]*turn // by id
-	ends     map[string][]end // by request
-	order    []string         // requests as they ended
-	put      map[string]bool  // ids of messages that have ever been stored
-	writing  map[string]bool  // ids of answers that whose question is dropped are shown to before they are stored
+	accepted map[string]bool                    // requests
+	turns    map[uint64]*turn                   // by id
+	ends     map[string][]end                   // by request
+	order    []string                           // requests as they ended
+	based    map[string]*journalv1.EndedRequest // how they have in the end, as a base tells of them
+	put      map[string]bool                    // ids of messages that have ever been stored
+	writing  map[string]bool                    // ids of answers that whose question is dropped are shown to before they are stored
 	list     []*journalv1.StoredMessage
 	queue    queue
 	follows  follows
@@ -64,7 +65,7 @@ func newHistory(agent string) *history {
 	return &history{
 		agent: agent, sums: map[uint64][32]byte{}, accepted: map[string]bool{}, turns: map[uint64]*turn{},
 		ends: map[string][]end{}, put: map[string]bool{}, writing: map[string]bool{}, family: map[string]childState{},
-		queue: newQueue(), follows: newFollows(),
+		based: map[string]*journalv1.EndedRequest{}, queue: newQueue(), follows: newFollows(),
 	}
 }
 
@@ -292,6 +293,9 @@ func (h *history) base(b *journalv1.Base) {
 	for _, key := range b.GetAccepted() {
 		if request, ok := strings.CutPrefix(key.GetKey(), "request/"); ok {
 			h.accepted[request] = true
+			if key.GetEnded() != nil {
+				h.based[request] = key.GetEnded()
+			}
 		}
 	}
 	for _, t := range h.turns {
@@ -299,6 +303,9 @@ func (h *history) base(b *journalv1.Base) {
 	}
 	h.order = nil
 	for _, e := range b.GetEnded() {
+		if h.based[e.GetRequestId()] == nil {
+			h.based[e.GetRequestId()] = e
+		}
 		h.order = append(h.order, e.GetRequestId())
 		if h.ends[e.GetRequestId()] == nil {
 			h.ends[e.GetRequestId()] = []end{{outcome: e.GetOutcome(), cleared: true}}

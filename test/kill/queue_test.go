@@ -208,6 +208,9 @@ func (h *history) unanswered() (requests []string) {
 
 // final is how a request has ended, through all recoveries; "" if it has not.
 func (h *history) final(request string) string {
+	if e := h.based[request]; e != nil && e.GetOutcome() != journalv1.TurnOutcome_TURN_OUTCOME_RECOVERING {
+		return outcomes[e.GetOutcome()]
+	}
 	for id, t := range h.turns {
 		if t.request != request {
 			continue
