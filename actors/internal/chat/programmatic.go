@@ -135,13 +135,5 @@ func (s *State) applyReset(e *pb.TurnsReset) {
 // HasPendingInteraction reports whether a tool call waits to be answered, or to be
 // approved, in a stored message or in the one that is being written.
 func (s *State) HasPendingInteraction() bool {
-	open := func(m uimessage.Message) bool {
-		return m.Role == uimessage.Assistant && slices.ContainsFunc(m.Parts, func(p uimessage.Part) bool {
-			return p.IsTool() && (p.State == uimessage.InputAvailable || p.State == uimessage.ApprovalRequested)
-		})
-	}
-	if s.Stream.Open && open(s.Stream.Message()) {
-		return true
-	}
-	return slices.ContainsFunc(s.Transcript.Messages, func(m Message) bool { return open(m.parse()) })
+	return s.Stream.Open && slices.ContainsFunc(s.Stream.Message().Parts, unanswered) || s.awaitsPerson()
 }
