@@ -45,8 +45,9 @@ func TestDeleteTakesSubAgentsAlong(t *testing.T) {
 		require.Equal(t, "c", left[0].Name)
 	})
 
+	// The node may have been stopped before the parent had noted that a/b is gone.
 	said := command("y\n", "delete", "--data", data, "Echo/room")
-	require.Regexp(t, `^Echo/room\t\d+ records\tidle\nEcho/room/sub/Echo/c\t\d+ records\tidle\n`+
+	require.Regexp(t, `^Echo/room\t\d+ records\t(idle|has work)\nEcho/room/sub/Echo/c\t\d+ records\tidle\n`+
 		`Delete these 2 agents for good\? \[y/N\] deleted Echo/room\ndeleted Echo/room/sub/Echo/c\n$`, said)
 	require.Equal(t, "no fault: 0 agents, 0 records\n", command("", "check", "--data", data))
 }
