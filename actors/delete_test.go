@@ -380,7 +380,7 @@ func TestNotEverybodyWaitsForASuccessor(t *testing.T) {
 		f.outage(persistence.ErrUnavailable)
 		release()
 		synctest.Wait()
-		const many = 9000
+		const many = 8200
 		verdicts := make(chan error, many)
 		for range many {
 			go func() {

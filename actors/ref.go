@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -189,8 +190,25 @@ func (r *Ref) query(ctx context.Context, read func(*chat.State, *outflow, uint64
 	})
 }
 
+// visit has do run on the actor's goroutine, and not after visit has returned: the
+// variables of a caller that has given up are its own.
 func (r *Ref) visit(ctx context.Context, do func(*shell) error) error {
-	return r.await(ctx, func(reply func(error)) any { return visit{do: do, reply: reply} })
+	var mu sync.Mutex
+	left := false
+	err := r.await(ctx, func(reply func(error)) any {
+		return visit{reply: reply, do: func(a *shell) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if left {
+				return nil
+			}
+			return do(a)
+		}}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	left = true
+	return err
 }
 
 func (r *Ref) await(ctx context.Context, message func(reply func(error)) any) error {

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -92,7 +93,7 @@ func (a *shell) prepareHandler(e chat.Handle) func(context.Context) chat.Command
 		} else {
 			ended.Cleaned = cleaned
 		}
-		if ended.Result == chat.Failed {
+		if ended.Result == chat.Failed && ctx.Err() == nil && !errors.Is(err, ErrTurnOver) {
 			log.Warn("handler failed", "error", err)
 		}
 		return ended
