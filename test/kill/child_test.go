@@ -91,7 +91,7 @@ func (k *kid) visit(ctx context.Context, life int) {
 		return
 	}
 	socket.Drop()
-	<-closed
+	<-closed //nolint:errcheck // this end has closed it
 }
 
 func (k *kid) now() (gen int, deleting bool) {

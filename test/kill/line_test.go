@@ -14,7 +14,8 @@ type line struct {
 	tab     *tab
 	acked   map[string]bool
 	streams map[string]*stream
-	waiting map[string]bool // asked on this socket, not ended
+	order   []string        // asked on this socket, oldest first
+	waiting map[string]bool // of these, not ended
 	due     map[string]bool // of these, asked before the last probe
 	over    map[string]bool // ended on this socket
 }
@@ -56,7 +57,22 @@ func (l *line) probing() {
 	l.due = maps.Clone(l.waiting)
 }
 
-func (l *line) asked(request string) { l.waiting[request] = true }
+func (l *line) asked(request string) {
+	l.order = append(l.order, request)
+	l.waiting[request] = true
+}
+
+// inOrder: what was asked here before one that has run has ended before it, and this
+// socket was told, also if nobody else was.
+func (l *line) inOrder(request string) {
+	at := slices.Index(l.order, request)
+	for _, earlier := range l.order[:max(at, 0)] {
+		if l.waiting[earlier] {
+			l.fault("request %s has run, and the end of %s, which was asked here before, was not told", request, earlier)
+		}
+	}
+	l.order = l.order[at+1:]
+}
 
 // chunk checks a content frame and folds it. A socket gets a stream from its
 // first chunk on, live or replayed, and then each chunk once.
@@ -140,6 +156,9 @@ func (l *line) idle(f *client.Frame) {
 func (l *line) ended(f *client.Frame) {
 	delete(l.waiting, f.ID)
 	delete(l.due, f.ID)
+	if f.Outcome == "" {
+		l.inOrder(f.ID)
+	}
 	if f.Replay {
 		return // told in answer to an ACK, perhaps again
 	}

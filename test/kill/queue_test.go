@@ -211,13 +211,12 @@ func (h *history) final(request string) string {
 	if e := h.based[request]; e != nil && e.GetOutcome() != journalv1.TurnOutcome_TURN_OUTCOME_RECOVERING {
 		return outcomes[e.GetOutcome()]
 	}
-	for id, t := range h.turns {
+	for _, t := range h.turns {
 		if t.request != request {
 			continue
 		}
 		for t.next != 0 {
-			id = t.next
-			t = h.turns[id]
+			t = h.turns[t.next]
 		}
 		if ends := h.ends[t.request]; len(ends) > 0 {
 			return outcomes[ends[0].outcome]
