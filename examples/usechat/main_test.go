@@ -91,6 +91,7 @@ func TestAMailThatComesTwiceIsAnsweredOnce(t *testing.T) {
 	const mail = `{"id": "mail-1", "from": "ada", "text": "Please help."}`
 	status, first := ask(t, "POST", url+"/mails", "", mail)
 	require.Equal(t, http.StatusAccepted, status, first)
+	ask(t, "GET", url+"/api/chat/any/stream", "ada", "") // until it is answered
 	stop()
 
 	url, stop = started(t, folder)

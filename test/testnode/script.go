@@ -138,7 +138,7 @@ func prestream(p *player) error {
 	if err := p.sleep(900); err != nil {
 		return err
 	}
-	return p.step(20, p.text("late", " start"))
+	return p.step(100, p.text("late", " start")) // long enough to accept the offer on a busy machine
 }
 
 func plain(p *player) error {
