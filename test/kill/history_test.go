@@ -28,6 +28,7 @@ type history struct {
 	turns    map[uint64]*turn                   // by id
 	ends     map[string][]end                   // by request
 	order    []string                           // requests as they ended
+	over     map[string]bool                    // they have ended before a base, unseen
 	based    map[string]*journalv1.EndedRequest // how they have in the end, as a base tells of them
 	put      map[string]bool                    // ids of messages that have ever been stored
 	writing  map[string]bool                    // ids of answers that whose question is dropped are shown to before they are stored
@@ -65,7 +66,7 @@ func newHistory(agent string) *history {
 	return &history{
 		agent: agent, sums: map[uint64][32]byte{}, accepted: map[string]bool{}, turns: map[uint64]*turn{},
 		ends: map[string][]end{}, put: map[string]bool{}, writing: map[string]bool{}, family: map[string]childState{},
-		based: map[string]*journalv1.EndedRequest{}, queue: newQueue(), follows: newFollows(),
+		over: map[string]bool{}, based: map[string]*journalv1.EndedRequest{}, queue: newQueue(), follows: newFollows(),
 	}
 }
 
@@ -292,7 +293,7 @@ func (h *history) base(b *journalv1.Base) {
 	h.desk(b)
 	for _, key := range b.GetAccepted() {
 		if request, ok := strings.CutPrefix(key.GetKey(), "request/"); ok {
-			h.accepted[request] = true
+			h.accepted[request], h.over[request] = true, true // no turn is under way when a base is written
 			if key.GetEnded() != nil {
 				h.based[request] = key.GetEnded()
 			}
