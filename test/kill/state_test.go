@@ -102,6 +102,9 @@ func (s *scorer) connect(ctx context.Context, life int) {
 		return
 	}
 	defer socket.Drop()
+	if !s.world.gate.isOpen(life) {
+		return // it may be the node of the next life
+	}
 	defer s.cutOff()
 	for greeted, rest := false, (func(*client.Frame) any)(nil); !s.settled.Load(); {
 		f, err := socket.Read(ctx)
@@ -114,6 +117,9 @@ func (s *scorer) connect(ctx context.Context, life int) {
 			greeted = true
 		case f.Type == client.RPC && rest == nil:
 			s.returned(&f)
+		}
+		if !greeted {
+			continue // what is called before the first state could happen after it
 		}
 		for _, call := range s.act(&f, &rest) {
 			if socket.Send(ctx, call) != nil {
