@@ -22,6 +22,9 @@ type Terms struct {
 	NoProtocol bool
 	// NoIdentity: it is not sent identity.
 	NoIdentity bool
+	// Who is whom the socket speaks for, as your program has found out (an account's id,
+	// say). It is recorded with each answer to a call and each approval. "": not known.
+	Who string
 	// Tags are words of the author's, to find the socket by: see Self.Connections.
 	Tags []string
 }

@@ -86,6 +86,10 @@ func (a *shell) prepare(e chat.Effect) func(context.Context) chat.Command {
 	switch e := e.(type) {
 	case chat.CallModel:
 		return a.prepareModel(e)
+	case chat.RunTool:
+		return a.prepareTool(e)
+	case chat.Compact:
+		return a.prepareCompact(e)
 	case chat.Handle:
 		return a.prepareHandler(e)
 	case chat.Prepare:
@@ -108,6 +112,10 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 	switch e := e.(type) {
 	case chat.CallModel:
 		return chat.StepErred{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: "panic", Public: generalFailure, Text: valid(err.Error()), Now: nowMS()}
+	case chat.RunTool:
+		return chat.ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: toolPanicked, Now: nowMS()}
+	case chat.Compact:
+		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure, Text: valid(err.Error()), Now: nowMS()}
 	case chat.Handle:
 		return chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: chat.Failed, Text: generalFailure}
 	case chat.Prepare:

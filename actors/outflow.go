@@ -121,7 +121,14 @@ func sizeOf(item feed.Item) int {
 		return len(item.JSON)
 	case feed.Cast:
 		return len(item.Data)
-	case feed.Loaded, feed.Accepted, feed.Opened, feed.Closed, feed.Ended, feed.Cleared, feed.Recovery, feed.Closing:
+	case feed.Updated:
+		return len(item.Message)
+	case feed.Runnable:
+		return len(item.Message)
+	case feed.MCP:
+		return len(item.JSON)
+	case feed.Loaded, feed.Accepted, feed.Opened, feed.Closed, feed.Ended, feed.Cleared, feed.Recovery, feed.Closing,
+		feed.Armed, feed.Disarmed, feed.Settled:
 	}
 	return 0
 }

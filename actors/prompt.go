@@ -39,7 +39,7 @@ func assistantMessages(e chat.Entry) []model.Message {
 	var out []model.Message
 	for _, step := range e.Steps {
 		var c []model.Content
-		if json.Unmarshal(step, &c) != nil {
+		if json.Unmarshal(step.Content, &c) != nil {
 			out = nil
 			break
 		}

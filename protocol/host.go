@@ -66,6 +66,17 @@ type Host interface {
 	// has a compacted one. NotFound if there is none of that id.
 	Message(ctx context.Context, a feed.Address, id string) ([]byte, error)
 
+	// Answer gives a call its outcome, Approve decides on one that waits for approval.
+	// Durable on return. The first answer counts: another one is a Conflict. NotFound:
+	// no message has such a call.
+	Answer(ctx context.Context, a feed.Address, answer feed.Answer) error
+	Approve(ctx context.Context, a feed.Address, approval feed.Approval) error
+
+	// Calls returns the calls that wait for a client or a person, as a JSON array of
+	// objects: toolCallId, toolName, input, messageId, state, approvalId if it is to be
+	// approved, and expiresAt in RFC 3339 if it expires.
+	Calls(ctx context.Context, a feed.Address) ([]byte, error)
+
 	// Await returns when the turn of a request has ended, following it through
 	// recoveries. NotFound if the agent does not know the request (any more).
 	Await(ctx context.Context, a feed.Address, request string) (Outcome, error)

@@ -237,3 +237,7 @@ func chat(id, text string) string {
 func delta(seq int, text string) feed.Chunk {
 	return feed.Chunk{Seq: uint64(seq), Body: fmt.Appendf(nil, `{"type":"text-delta","id":"t","delta":%q}`, text)}
 }
+
+func (h *scriptedHost) Answer(context.Context, feed.Address, feed.Answer) error    { return nil }
+func (h *scriptedHost) Approve(context.Context, feed.Address, feed.Approval) error { return nil }
+func (h *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error)        { return []byte("[]"), nil }

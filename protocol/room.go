@@ -99,6 +99,7 @@ func (r *room) Put(item feed.Item) {
 		r.view(it)
 	case feed.State:
 		r.state(it)
+	case feed.Armed, feed.Disarmed, feed.Updated, feed.Runnable, feed.Settled, feed.MCP: // nothing makes them yet
 	case feed.Cast:
 		r.authorCast(it)
 	case feed.Closing:

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -100,6 +101,25 @@ func (h *host) Clear(ctx context.Context, a feed.Address, by, key string) error 
 
 func (h *host) SetMessages(ctx context.Context, a feed.Address, by string, messages []uimessage.Message) error {
 	return h.with(a, func(r *actors.Ref) error { return r.SetMessages(ctx, by, messages) })
+}
+
+func (h *host) Answer(ctx context.Context, a feed.Address, answer feed.Answer) error {
+	return h.with(a, func(r *actors.Ref) error { return r.Answer(ctx, answer) })
+}
+
+func (h *host) Approve(ctx context.Context, a feed.Address, approval feed.Approval) error {
+	return h.with(a, func(r *actors.Ref) error { return r.Decide(ctx, approval) })
+}
+
+func (h *host) Calls(ctx context.Context, a feed.Address) (out []byte, err error) {
+	err = h.with(a, func(r *actors.Ref) error {
+		calls, err := r.OpenCalls(ctx)
+		if err == nil {
+			out, err = json.Marshal(calls)
+		}
+		return err
+	})
+	return out, err
 }
 
 func (h *host) with(a feed.Address, do func(*actors.Ref) error) error {

@@ -39,11 +39,13 @@ type (
 	// that knew an older incarnation forgets what it knew of it. Sockets stay,
 	// unless that one left a stream open, whose end would never be told.
 	Loaded struct {
-		Pending    []string // requests accepted, not streaming, oldest first
-		Recovering string   // request that waits between two attempts; "" if none
-		Failed     *Ended   // remembered terminal error, if any
-		FailedLog  []Chunk  // what was streamed before it failed
-		Recent     []Ended  // the last requests that ended, oldest first
+		Pending    []string   // requests accepted, not streaming, oldest first
+		Recovering string     // request that waits between two attempts; "" if none
+		Failed     *Ended     // remembered terminal error, if any
+		FailedLog  []Chunk    // what was streamed before it failed
+		Recent     []Ended    // the last requests that ended, oldest first
+		Armed      *Armed     // the continuation that is armed, if any
+		Runnable   []Runnable // calls that wait for a client to run them
 	}
 
 	// Accepted: a turn has been accepted and does not stream yet.
@@ -53,6 +55,7 @@ type (
 	Opened struct {
 		Request      string
 		Continuation bool
+		Page         string // Key of the client that the continuation belongs to; "": to nobody
 	}
 
 	// Chunk is one UI-message chunk of the open stream.
@@ -92,12 +95,43 @@ type (
 		Request string
 	}
 
+	// Armed: answers have come that a continuation is to go on with, under that request
+	// id. It is not accepted yet, and waits, if need be, for siblings or for the end of a
+	// turn. Again for each answer that comes meanwhile; then Accepted, or Disarmed.
+	Armed struct {
+		Request string
+		Page    string // Key of the client that has answered last: it is waited for by none but that
+	}
+
+	// Disarmed: that continuation does not come.
+	Disarmed struct{ Request string }
+
+	// Updated: one message has changed in place, by an answer to one of its calls.
+	Updated struct{ Message []byte }
+
+	// Runnable: a call without a function of the server's has been approved, and waits
+	// for one client to run it. Message is its message with the call as input-available,
+	// for the eyes of that client alone. Settled says when it has an outcome.
+	Runnable struct {
+		Call    string
+		Message []byte
+		Page    string // Key of the client that has approved; "" if there is none
+		Now     bool   // that client does not ask first: the continuation is not for it
+	}
+
+	// Settled: a call that was Runnable is no longer.
+	Settled struct{ Call string }
+
+	// MCP: the states of the agent's MCP servers have changed.
+	MCP struct{ JSON []byte } // the frame's field mcp, an object
+
 	// View answers Host.View: the transcript and the state as of this place in the feed.
 	View struct {
 		Ask      uint64
 		Messages []byte // JSON array of UI messages; nil: the agent is no chat agent
 		Wiped    bool   // empty because it was cleared, not because it is new
 		State    []byte // JSON of the author's state; nil: there is none
+		MCP      []byte // as in the item; nil: there are no servers
 	}
 
 	// State: the author's state has changed.
@@ -129,6 +163,12 @@ func (Transcript) item() {}
 func (Ended) item()      {}
 func (Cleared) item()    {}
 func (Recovery) item()   {}
+func (Armed) item()      {}
+func (Disarmed) item()   {}
+func (Updated) item()    {}
+func (Runnable) item()   {}
+func (Settled) item()    {}
+func (MCP) item()        {}
 func (View) item()       {}
 func (State) item()      {}
 func (Cast) item()       {}
@@ -147,4 +187,27 @@ type Submit struct {
 	Append      bool            // Messages are added to the conversation, instead of being the client's whole list
 	Body        json.RawMessage // custom fields as one object; nil if there are none
 	ClientTools json.RawMessage // array; nil if absent
+}
+
+// An Answer is the outcome of a tool call, as a client or a person gives it.
+type Answer struct {
+	Call        string // its id
+	Output      json.RawMessage
+	Failed      bool
+	ErrorText   string          // of Failed; "": it was declined
+	Continue    bool            // the turn goes on when its siblings are answered, too
+	ClientTools json.RawMessage // array; nil: as they were
+	By          string          // the socket, if any
+	Page        string          // its Key
+	Who         string          // whom it speaks for, if that is known
+}
+
+// An Approval is a person's decision on a call that waits for one.
+type Approval struct {
+	Call     string
+	Approved bool
+	Reason   string
+	Continue bool
+	By, Page string
+	Who      string
 }

@@ -18,7 +18,8 @@ type Socket interface {
 
 // Terms are what an agent grants a connection. The zero value is the usual one.
 type Terms struct {
-	Readonly   bool // may not change the agent's state
-	NoProtocol bool // is not sent identity, state and MCP servers
-	NoIdentity bool // is not sent identity
+	Readonly   bool   // may not change the agent's state
+	NoProtocol bool   // is not sent identity, state and MCP servers
+	NoIdentity bool   // is not sent identity
+	Who        string // whom it speaks for, as the author's program knows; recorded with what it answers and approves
 }

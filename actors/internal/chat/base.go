@@ -31,8 +31,8 @@ func (s *State) Base() Event {
 	s.Family.base(b)
 	for _, m := range tr.Messages {
 		b.Messages = append(b.Messages, m.proto())
-		for _, content := range tr.Steps(m.ID) {
-			b.Steps = append(b.Steps, &pb.StepRecord{MessageId: m.ID, ContentJson: content})
+		for _, r := range tr.Steps(m.ID) {
+			b.Steps = append(b.Steps, &pb.StepRecord{MessageId: m.ID, ContentJson: r.Content, Segment: r.Segment, Loop: r.Loop, Last: r.Last})
 		}
 		if tr.edited[m.ID] {
 			b.Edited = append(b.Edited, m.ID)
@@ -62,7 +62,9 @@ func (s *State) applyBase(b *pb.Base) {
 	s.Desk.State = b.GetStateJson()
 	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})
 	for _, step := range b.GetSteps() {
-		s.Transcript.addStep(step.GetMessageId(), step.GetContentJson())
+		s.Transcript.addStep(step.GetMessageId(), Record{
+			Content: step.GetContentJson(), Segment: step.GetSegment(), Loop: step.GetLoop(), Last: step.GetLast(),
+		})
 	}
 	for _, id := range b.GetEdited() {
 		s.Transcript.forgetSteps(id)

@@ -96,7 +96,8 @@ type (
 		Reason  string
 		Usage   *Usage
 		Model   string
-		Cleaned *uimessage.Message // the answer as the author's sanitizer leaves it; nil: it has not seen it
+		Last    bool               // no call of it is for the server to run: the loop ends
+		Cleaned *uimessage.Message // of Last: the answer as the author's sanitizer leaves it; nil: it has not seen it
 	}
 
 	// StepErred is the other outcome of CallModel.
@@ -106,6 +107,7 @@ type (
 		Attempt    uint32
 		Transient  bool
 		Cause      string
+		Compacts   bool   // the conversation did not fit, and can be compacted
 		Public     string // fit for a visitor
 		Text       string // for operators
 		RetryAfter int64  // milliseconds; the provider's wish

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -60,7 +61,7 @@ func (p *play) transcript(*datadriven.TestData) {
 	for _, m := range p.state().Transcript.Messages {
 		fmt.Fprintf(&p.out, "%s %s", m.ID, describeParts(m.JSON))
 		if steps := p.state().Transcript.Steps(m.ID); len(steps) > 0 {
-			fmt.Fprintf(&p.out, " (the model's words: %s)", steps)
+			fmt.Fprintf(&p.out, " (the model's words: %s)", contents(steps))
 		}
 		p.out.WriteString("\n")
 	}
@@ -244,4 +245,13 @@ func flags(set map[string]bool) string {
 		}
 	}
 	return out
+}
+
+// contents are the model's words, without where they belong.
+func contents(records []Record) []json.RawMessage {
+	var all []json.RawMessage
+	for _, r := range records {
+		all = append(all, r.Content)
+	}
+	return all
 }

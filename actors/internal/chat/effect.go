@@ -51,6 +51,8 @@ func (Erase) effect()     {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
+func (e RunTool) Key() string   { return fmt.Sprintf("tool/%s/%d", e.CallID, e.Attempt) }
+func (e Compact) Key() string   { return fmt.Sprintf("compact/%d/%d", e.Turn, e.Attempt) }
 func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
 func (e Clean) Key() string     { return fmt.Sprintf("clean/%d", e.Turn) }
 func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }

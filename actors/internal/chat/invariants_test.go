@@ -293,7 +293,7 @@ func lasting(s *State) string {
 	l.Keys, l.Recent, l.Failed = Keyring{}, nil, nil
 	fmt.Fprintf(&b, "ledger %+v\ncontext %s %s\n", l, tr.Body, tr.ClientTools)
 	for _, m := range tr.Messages {
-		fmt.Fprintf(&b, "message %d %s %s %s %s %v %d steps %s\n", tr.index[m.ID], m.ID, m.Role, m.JSON, m.FullRef, m.Foreign, m.Raw, tr.steps[m.ID])
+		fmt.Fprintf(&b, "message %d %s %s %s %s %v %d steps %+v\n", tr.index[m.ID], m.ID, m.Role, m.JSON, m.FullRef, m.Foreign, m.Raw, tr.steps[m.ID])
 	}
 	fmt.Fprintf(&b, "aliases %v\nlast turn %d, overlap %d\n", tr.Aliases, s.Turns.Last, s.Turns.Overlap)
 	for _, t := range s.Turns.Queue {

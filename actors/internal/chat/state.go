@@ -19,6 +19,8 @@ type State struct {
 	Transcript Transcript
 	Turns      Turns
 	Steps      Steps
+	Calls      Calls
+	Answers    Answers
 	Stream     Stream
 	Recovery   Recovery
 	Outbox     Outbox

@@ -76,6 +76,20 @@ func (c *Core) decide(cmd Command) ([]Event, error) {
 		return c.decideKeep(cmd)
 	case Reserve:
 		return c.decideReserve(cmd), nil
+	case Answer:
+		return c.decideAnswer(cmd)
+	case Approve:
+		return c.decideApprove(cmd)
+	case OpenCall:
+		return c.decideOpenCall(cmd)
+	case ToolReturned:
+		return c.decideToolReturned(cmd), nil
+	case LoopStopped:
+		return c.decideLoopStopped(cmd), nil
+	case StartLoop:
+		return c.decideStartLoop(cmd)
+	case Compacted:
+		return c.decideCompacted(cmd), nil
 	case StepAnswered:
 		return c.decideStepAnswered(cmd), nil
 	case StepErred:

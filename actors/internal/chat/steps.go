@@ -102,7 +102,9 @@ func (st *Steps) applyStarted(e *pb.StepStarted) {
 
 func (s *State) applyStepFinished(e *pb.StepFinished) {
 	s.Recovery.Work++
-	s.Transcript.addStep(e.GetMessageId(), e.GetContentJson())
+	s.Transcript.addStep(e.GetMessageId(), Record{
+		Content: e.GetContentJson(), Segment: e.GetSegment(), Loop: e.GetLoop(), Last: e.GetLast(),
+	})
 }
 
 func (s *State) applyStepFailed(e *pb.StepFailed) {

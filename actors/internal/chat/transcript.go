@@ -16,11 +16,11 @@ import (
 type Transcript struct {
 	Messages    []Message
 	index       map[string]int
-	raw         map[string]bool              // messages that the author's sanitizer has not seen, see clean.go
-	unreadable  []Message                    // rows that Hydrate has taken out; kept for whoever can read them
-	steps       map[string][]json.RawMessage // by id of the assistant message, in order
-	edited      map[string]bool              // messages whose step records were dropped
-	Body        json.RawMessage              // what turns without a client request run with
+	raw         map[string]bool     // messages that the author's sanitizer has not seen, see clean.go
+	unreadable  []Message           // rows that Hydrate has taken out; kept for whoever can read them
+	steps       map[string][]Record // by id of the assistant message, in order
+	edited      map[string]bool     // messages whose step records were dropped
+	Body        json.RawMessage     // what turns without a client request run with
 	ClientTools json.RawMessage
 	Aliases     map[string]string // ids of messages that were merged, to what they are now
 }
@@ -53,7 +53,7 @@ func (m Message) parse() uimessage.Message {
 
 // Steps returns the step records of an assistant message, oldest first; nil if
 // there are none, or the message has been compacted or edited since.
-func (tr *Transcript) Steps(messageID string) []json.RawMessage { return tr.steps[messageID] }
+func (tr *Transcript) Steps(messageID string) []Record { return tr.steps[messageID] }
 
 // Message returns a stored message, parsed.
 func (tr *Transcript) Message(id string) (uimessage.Message, bool) {
@@ -182,12 +182,12 @@ func (tr *Transcript) forgetSteps(messageID string) {
 	tr.edited[messageID] = true
 }
 
-func (tr *Transcript) addStep(messageID string, content json.RawMessage) {
+func (tr *Transcript) addStep(messageID string, r Record) {
 	if tr.edited[messageID] {
 		return
 	}
 	if tr.steps == nil {
-		tr.steps = make(map[string][]json.RawMessage)
+		tr.steps = make(map[string][]Record)
 	}
-	tr.steps[messageID] = append(tr.steps[messageID], content)
+	tr.steps[messageID] = append(tr.steps[messageID], r)
 }

@@ -12,8 +12,19 @@ import (
 type Entry struct {
 	ID    string
 	Role  string
-	JSON  []byte            // the UI message
-	Steps []json.RawMessage // what the model said, in its own words; nil: only the UI message exists
+	JSON  []byte   // the UI message
+	Steps []Record // what the model said, in its own words; nil: only the UI message exists
+	// Summary stands for all that was before: then nothing else is set.
+	Summary string
+}
+
+// Record is what the model said in one step. Its calls' outcomes are in the parts of
+// the message.
+type Record struct {
+	Content json.RawMessage
+	Segment uint32 // its place in the message: behind so many step-start parts; 0: unknown
+	Loop    uint32 // the handler's loop that it belongs to; 0: the turn's own
+	Last    bool   // the loop ended with it
 }
 
 // PromptFor returns the conversation that the running turn answers: without

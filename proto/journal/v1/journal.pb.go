@@ -250,6 +250,165 @@ func (TurnOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_journal_v1_journal_proto_rawDescGZIP(), []int{3}
 }
 
+type CallKind int32
+
+const (
+	CallKind_CALL_KIND_UNSPECIFIED CallKind = 0
+	CallKind_CALL_KIND_SERVER      CallKind = 1 // a function of the author's runs it
+	CallKind_CALL_KIND_CLIENT      CallKind = 2 // a client runs it, or a person answers
+)
+
+// Enum value maps for CallKind.
+var (
+	CallKind_name = map[int32]string{
+		0: "CALL_KIND_UNSPECIFIED",
+		1: "CALL_KIND_SERVER",
+		2: "CALL_KIND_CLIENT",
+	}
+	CallKind_value = map[string]int32{
+		"CALL_KIND_UNSPECIFIED": 0,
+		"CALL_KIND_SERVER":      1,
+		"CALL_KIND_CLIENT":      2,
+	}
+)
+
+func (x CallKind) Enum() *CallKind {
+	p := new(CallKind)
+	*p = x
+	return p
+}
+
+func (x CallKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CallKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_journal_v1_journal_proto_enumTypes[4].Descriptor()
+}
+
+func (CallKind) Type() protoreflect.EnumType {
+	return &file_journal_v1_journal_proto_enumTypes[4]
+}
+
+func (x CallKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CallKind.Descriptor instead.
+func (CallKind) EnumDescriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{4}
+}
+
+type ToolState int32
+
+const (
+	ToolState_TOOL_STATE_UNSPECIFIED ToolState = 0
+	ToolState_TOOL_STATE_OUTPUT      ToolState = 1
+	ToolState_TOOL_STATE_ERROR       ToolState = 2
+	ToolState_TOOL_STATE_DENIED      ToolState = 3
+)
+
+// Enum value maps for ToolState.
+var (
+	ToolState_name = map[int32]string{
+		0: "TOOL_STATE_UNSPECIFIED",
+		1: "TOOL_STATE_OUTPUT",
+		2: "TOOL_STATE_ERROR",
+		3: "TOOL_STATE_DENIED",
+	}
+	ToolState_value = map[string]int32{
+		"TOOL_STATE_UNSPECIFIED": 0,
+		"TOOL_STATE_OUTPUT":      1,
+		"TOOL_STATE_ERROR":       2,
+		"TOOL_STATE_DENIED":      3,
+	}
+)
+
+func (x ToolState) Enum() *ToolState {
+	p := new(ToolState)
+	*p = x
+	return p
+}
+
+func (x ToolState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ToolState) Descriptor() protoreflect.EnumDescriptor {
+	return file_journal_v1_journal_proto_enumTypes[5].Descriptor()
+}
+
+func (ToolState) Type() protoreflect.EnumType {
+	return &file_journal_v1_journal_proto_enumTypes[5]
+}
+
+func (x ToolState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ToolState.Descriptor instead.
+func (ToolState) EnumDescriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{5}
+}
+
+type Settler int32
+
+const (
+	Settler_SETTLER_UNSPECIFIED Settler = 0
+	Settler_SETTLER_SERVER      Settler = 1 // its function
+	Settler_SETTLER_CLIENT      Settler = 2
+	Settler_SETTLER_RUN         Settler = 3 // the run of a sub-agent
+	Settler_SETTLER_REPAIR      Settler = 4 // nobody will answer any more
+	Settler_SETTLER_EXPIRY      Settler = 5 // nobody has answered in time
+)
+
+// Enum value maps for Settler.
+var (
+	Settler_name = map[int32]string{
+		0: "SETTLER_UNSPECIFIED",
+		1: "SETTLER_SERVER",
+		2: "SETTLER_CLIENT",
+		3: "SETTLER_RUN",
+		4: "SETTLER_REPAIR",
+		5: "SETTLER_EXPIRY",
+	}
+	Settler_value = map[string]int32{
+		"SETTLER_UNSPECIFIED": 0,
+		"SETTLER_SERVER":      1,
+		"SETTLER_CLIENT":      2,
+		"SETTLER_RUN":         3,
+		"SETTLER_REPAIR":      4,
+		"SETTLER_EXPIRY":      5,
+	}
+)
+
+func (x Settler) Enum() *Settler {
+	p := new(Settler)
+	*p = x
+	return p
+}
+
+func (x Settler) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Settler) Descriptor() protoreflect.EnumDescriptor {
+	return file_journal_v1_journal_proto_enumTypes[6].Descriptor()
+}
+
+func (Settler) Type() protoreflect.EnumType {
+	return &file_journal_v1_journal_proto_enumTypes[6]
+}
+
+func (x Settler) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Settler.Descriptor instead.
+func (Settler) EnumDescriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{6}
+}
+
 type DeltaKind int32
 
 const (
@@ -286,11 +445,11 @@ func (x DeltaKind) String() string {
 }
 
 func (DeltaKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_journal_v1_journal_proto_enumTypes[4].Descriptor()
+	return file_journal_v1_journal_proto_enumTypes[7].Descriptor()
 }
 
 func (DeltaKind) Type() protoreflect.EnumType {
-	return &file_journal_v1_journal_proto_enumTypes[4]
+	return &file_journal_v1_journal_proto_enumTypes[7]
 }
 
 func (x DeltaKind) Number() protoreflect.EnumNumber {
@@ -299,7 +458,7 @@ func (x DeltaKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeltaKind.Descriptor instead.
 func (DeltaKind) EnumDescriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{4}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{7}
 }
 
 type RecoveryDecision int32
@@ -341,11 +500,11 @@ func (x RecoveryDecision) String() string {
 }
 
 func (RecoveryDecision) Descriptor() protoreflect.EnumDescriptor {
-	return file_journal_v1_journal_proto_enumTypes[5].Descriptor()
+	return file_journal_v1_journal_proto_enumTypes[8].Descriptor()
 }
 
 func (RecoveryDecision) Type() protoreflect.EnumType {
-	return &file_journal_v1_journal_proto_enumTypes[5]
+	return &file_journal_v1_journal_proto_enumTypes[8]
 }
 
 func (x RecoveryDecision) Number() protoreflect.EnumNumber {
@@ -354,7 +513,7 @@ func (x RecoveryDecision) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RecoveryDecision.Descriptor instead.
 func (RecoveryDecision) EnumDescriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{5}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{8}
 }
 
 type DeliveryKind int32
@@ -387,11 +546,11 @@ func (x DeliveryKind) String() string {
 }
 
 func (DeliveryKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_journal_v1_journal_proto_enumTypes[6].Descriptor()
+	return file_journal_v1_journal_proto_enumTypes[9].Descriptor()
 }
 
 func (DeliveryKind) Type() protoreflect.EnumType {
-	return &file_journal_v1_journal_proto_enumTypes[6]
+	return &file_journal_v1_journal_proto_enumTypes[9]
 }
 
 func (x DeliveryKind) Number() protoreflect.EnumNumber {
@@ -400,7 +559,7 @@ func (x DeliveryKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeliveryKind.Descriptor instead.
 func (DeliveryKind) EnumDescriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{6}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{9}
 }
 
 // Record is one entry of a stream: an event and what surrounded it.
@@ -491,12 +650,24 @@ type Event struct {
 	//	*Event_MessagesPut
 	//	*Event_MessagesRemoved
 	//	*Event_MessagesMerged
+	//	*Event_ContextSet
+	//	*Event_ContextCompacted
 	//	*Event_TurnAccepted
 	//	*Event_TurnStarted
 	//	*Event_TurnEnded
 	//	*Event_StepStarted
+	//	*Event_ToolCallOpened
 	//	*Event_StepFinished
 	//	*Event_StepFailed
+	//	*Event_ToolStarted
+	//	*Event_ToolSettled
+	//	*Event_LoopStarted
+	//	*Event_LoopEnded
+	//	*Event_CompactionStarted
+	//	*Event_ApprovalDecided
+	//	*Event_ContinuationArmed
+	//	*Event_ContinuationDeferred
+	//	*Event_ContinuationDropped
 	//	*Event_StreamOpened
 	//	*Event_ChunksKept
 	//	*Event_PositionsReserved
@@ -510,6 +681,8 @@ type Event struct {
 	//	*Event_DeliveryDropped
 	//	*Event_DeliveryStarted
 	//	*Event_StateSet
+	//	*Event_McpServerSet
+	//	*Event_McpServerRemoved
 	//	*Event_SubAgentRegistered
 	//	*Event_SubAgentRemoving
 	//	*Event_SubAgentRemoved
@@ -637,6 +810,24 @@ func (x *Event) GetMessagesMerged() *MessagesMerged {
 	return nil
 }
 
+func (x *Event) GetContextSet() *ContextSet {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ContextSet); ok {
+			return x.ContextSet
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetContextCompacted() *ContextCompacted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ContextCompacted); ok {
+			return x.ContextCompacted
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetTurnAccepted() *TurnAccepted {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_TurnAccepted); ok {
@@ -673,6 +864,15 @@ func (x *Event) GetStepStarted() *StepStarted {
 	return nil
 }
 
+func (x *Event) GetToolCallOpened() *ToolCallOpened {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ToolCallOpened); ok {
+			return x.ToolCallOpened
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetStepFinished() *StepFinished {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_StepFinished); ok {
@@ -686,6 +886,87 @@ func (x *Event) GetStepFailed() *StepFailed {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_StepFailed); ok {
 			return x.StepFailed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetToolStarted() *ToolStarted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ToolStarted); ok {
+			return x.ToolStarted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetToolSettled() *ToolSettled {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ToolSettled); ok {
+			return x.ToolSettled
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetLoopStarted() *LoopStarted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_LoopStarted); ok {
+			return x.LoopStarted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetLoopEnded() *LoopEnded {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_LoopEnded); ok {
+			return x.LoopEnded
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCompactionStarted() *CompactionStarted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CompactionStarted); ok {
+			return x.CompactionStarted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetApprovalDecided() *ApprovalDecided {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ApprovalDecided); ok {
+			return x.ApprovalDecided
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetContinuationArmed() *ContinuationArmed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ContinuationArmed); ok {
+			return x.ContinuationArmed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetContinuationDeferred() *ContinuationDeferred {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ContinuationDeferred); ok {
+			return x.ContinuationDeferred
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetContinuationDropped() *ContinuationDropped {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ContinuationDropped); ok {
+			return x.ContinuationDropped
 		}
 	}
 	return nil
@@ -808,6 +1089,24 @@ func (x *Event) GetStateSet() *StateSet {
 	return nil
 }
 
+func (x *Event) GetMcpServerSet() *McpServerSet {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_McpServerSet); ok {
+			return x.McpServerSet
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetMcpServerRemoved() *McpServerRemoved {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_McpServerRemoved); ok {
+			return x.McpServerRemoved
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetSubAgentRegistered() *SubAgentRegistered {
 	if x != nil {
 		if x, ok := x.Kind.(*Event_SubAgentRegistered); ok {
@@ -884,6 +1183,14 @@ type Event_MessagesMerged struct {
 	MessagesMerged *MessagesMerged `protobuf:"bytes,22,opt,name=messages_merged,json=messagesMerged,proto3,oneof"`
 }
 
+type Event_ContextSet struct {
+	ContextSet *ContextSet `protobuf:"bytes,23,opt,name=context_set,json=contextSet,proto3,oneof"`
+}
+
+type Event_ContextCompacted struct {
+	ContextCompacted *ContextCompacted `protobuf:"bytes,24,opt,name=context_compacted,json=contextCompacted,proto3,oneof"`
+}
+
 type Event_TurnAccepted struct {
 	TurnAccepted *TurnAccepted `protobuf:"bytes,40,opt,name=turn_accepted,json=turnAccepted,proto3,oneof"`
 }
@@ -900,12 +1207,52 @@ type Event_StepStarted struct {
 	StepStarted *StepStarted `protobuf:"bytes,60,opt,name=step_started,json=stepStarted,proto3,oneof"`
 }
 
+type Event_ToolCallOpened struct {
+	ToolCallOpened *ToolCallOpened `protobuf:"bytes,61,opt,name=tool_call_opened,json=toolCallOpened,proto3,oneof"`
+}
+
 type Event_StepFinished struct {
 	StepFinished *StepFinished `protobuf:"bytes,62,opt,name=step_finished,json=stepFinished,proto3,oneof"`
 }
 
 type Event_StepFailed struct {
 	StepFailed *StepFailed `protobuf:"bytes,63,opt,name=step_failed,json=stepFailed,proto3,oneof"`
+}
+
+type Event_ToolStarted struct {
+	ToolStarted *ToolStarted `protobuf:"bytes,64,opt,name=tool_started,json=toolStarted,proto3,oneof"`
+}
+
+type Event_ToolSettled struct {
+	ToolSettled *ToolSettled `protobuf:"bytes,65,opt,name=tool_settled,json=toolSettled,proto3,oneof"`
+}
+
+type Event_LoopStarted struct {
+	LoopStarted *LoopStarted `protobuf:"bytes,66,opt,name=loop_started,json=loopStarted,proto3,oneof"`
+}
+
+type Event_LoopEnded struct {
+	LoopEnded *LoopEnded `protobuf:"bytes,67,opt,name=loop_ended,json=loopEnded,proto3,oneof"`
+}
+
+type Event_CompactionStarted struct {
+	CompactionStarted *CompactionStarted `protobuf:"bytes,68,opt,name=compaction_started,json=compactionStarted,proto3,oneof"`
+}
+
+type Event_ApprovalDecided struct {
+	ApprovalDecided *ApprovalDecided `protobuf:"bytes,80,opt,name=approval_decided,json=approvalDecided,proto3,oneof"`
+}
+
+type Event_ContinuationArmed struct {
+	ContinuationArmed *ContinuationArmed `protobuf:"bytes,81,opt,name=continuation_armed,json=continuationArmed,proto3,oneof"`
+}
+
+type Event_ContinuationDeferred struct {
+	ContinuationDeferred *ContinuationDeferred `protobuf:"bytes,82,opt,name=continuation_deferred,json=continuationDeferred,proto3,oneof"`
+}
+
+type Event_ContinuationDropped struct {
+	ContinuationDropped *ContinuationDropped `protobuf:"bytes,83,opt,name=continuation_dropped,json=continuationDropped,proto3,oneof"`
 }
 
 type Event_StreamOpened struct {
@@ -960,6 +1307,14 @@ type Event_StateSet struct {
 	StateSet *StateSet `protobuf:"bytes,200,opt,name=state_set,json=stateSet,proto3,oneof"`
 }
 
+type Event_McpServerSet struct {
+	McpServerSet *McpServerSet `protobuf:"bytes,201,opt,name=mcp_server_set,json=mcpServerSet,proto3,oneof"`
+}
+
+type Event_McpServerRemoved struct {
+	McpServerRemoved *McpServerRemoved `protobuf:"bytes,202,opt,name=mcp_server_removed,json=mcpServerRemoved,proto3,oneof"`
+}
+
 type Event_SubAgentRegistered struct {
 	SubAgentRegistered *SubAgentRegistered `protobuf:"bytes,203,opt,name=sub_agent_registered,json=subAgentRegistered,proto3,oneof"`
 }
@@ -994,6 +1349,10 @@ func (*Event_MessagesRemoved) isEvent_Kind() {}
 
 func (*Event_MessagesMerged) isEvent_Kind() {}
 
+func (*Event_ContextSet) isEvent_Kind() {}
+
+func (*Event_ContextCompacted) isEvent_Kind() {}
+
 func (*Event_TurnAccepted) isEvent_Kind() {}
 
 func (*Event_TurnStarted) isEvent_Kind() {}
@@ -1002,9 +1361,29 @@ func (*Event_TurnEnded) isEvent_Kind() {}
 
 func (*Event_StepStarted) isEvent_Kind() {}
 
+func (*Event_ToolCallOpened) isEvent_Kind() {}
+
 func (*Event_StepFinished) isEvent_Kind() {}
 
 func (*Event_StepFailed) isEvent_Kind() {}
+
+func (*Event_ToolStarted) isEvent_Kind() {}
+
+func (*Event_ToolSettled) isEvent_Kind() {}
+
+func (*Event_LoopStarted) isEvent_Kind() {}
+
+func (*Event_LoopEnded) isEvent_Kind() {}
+
+func (*Event_CompactionStarted) isEvent_Kind() {}
+
+func (*Event_ApprovalDecided) isEvent_Kind() {}
+
+func (*Event_ContinuationArmed) isEvent_Kind() {}
+
+func (*Event_ContinuationDeferred) isEvent_Kind() {}
+
+func (*Event_ContinuationDropped) isEvent_Kind() {}
 
 func (*Event_StreamOpened) isEvent_Kind() {}
 
@@ -1031,6 +1410,10 @@ func (*Event_DeliveryDropped) isEvent_Kind() {}
 func (*Event_DeliveryStarted) isEvent_Kind() {}
 
 func (*Event_StateSet) isEvent_Kind() {}
+
+func (*Event_McpServerSet) isEvent_Kind() {}
+
+func (*Event_McpServerRemoved) isEvent_Kind() {}
 
 func (*Event_SubAgentRegistered) isEvent_Kind() {}
 
@@ -1614,6 +1997,121 @@ func (x *MessagesRemoved) GetReason() RemovalReason {
 	return RemovalReason_REMOVAL_REASON_UNSPECIFIED
 }
 
+// ContextSet: a client has announced other tools with the result of a call.
+type ContextSet struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	ClientToolsJson []byte                 `protobuf:"bytes,1,opt,name=client_tools_json,json=clientToolsJson,proto3" json:"client_tools_json,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ContextSet) Reset() {
+	*x = ContextSet{}
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextSet) ProtoMessage() {}
+
+func (x *ContextSet) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextSet.ProtoReflect.Descriptor instead.
+func (*ContextSet) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ContextSet) GetClientToolsJson() []byte {
+	if x != nil {
+		return x.ClientToolsJson
+	}
+	return nil
+}
+
+// ContextCompacted: models are shown the summary in place of the conversation up to
+// that message. What people see stays as it is.
+type ContextCompacted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UptoId        string                 `protobuf:"bytes,1,opt,name=upto_id,json=uptoId,proto3" json:"upto_id,omitempty"`
+	Summary       string                 `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
+	Model         string                 `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"` // that has written it
+	Usage         *Usage                 `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextCompacted) Reset() {
+	*x = ContextCompacted{}
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextCompacted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextCompacted) ProtoMessage() {}
+
+func (x *ContextCompacted) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextCompacted.ProtoReflect.Descriptor instead.
+func (*ContextCompacted) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ContextCompacted) GetUptoId() string {
+	if x != nil {
+		return x.UptoId
+	}
+	return ""
+}
+
+func (x *ContextCompacted) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *ContextCompacted) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ContextCompacted) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 type TurnAccepted struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Turn             uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1633,13 +2131,16 @@ type TurnAccepted struct {
 	Deferred         bool                   `protobuf:"varint,15,opt,name=deferred,proto3" json:"deferred,omitempty"`                                        // its messages are made when its slot comes, by the process that accepted it
 	MergeAfter       string                 `protobuf:"bytes,16,opt,name=merge_after,json=mergeAfter,proto3" json:"merge_after,omitempty"`                   // merge: the id of the last message before those that are merged
 	Readonly         bool                   `protobuf:"varint,17,opt,name=readonly,proto3" json:"readonly,omitempty"`                                        // who has asked may not change the agent's state
+	Steps            uint32                 `protobuf:"varint,18,opt,name=steps,proto3" json:"steps,omitempty"`                                              // of the model that its chain has had before it
+	Page             string                 `protobuf:"bytes,19,opt,name=page,proto3" json:"page,omitempty"`                                                 // of the client whose answer it goes on with
+	Answers          bool                   `protobuf:"varint,20,opt,name=answers,proto3" json:"answers,omitempty"`                                          // it is the continuation that was armed
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TurnAccepted) Reset() {
 	*x = TurnAccepted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +2152,7 @@ func (x *TurnAccepted) String() string {
 func (*TurnAccepted) ProtoMessage() {}
 
 func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[12]
+	mi := &file_journal_v1_journal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +2165,7 @@ func (x *TurnAccepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAccepted.ProtoReflect.Descriptor instead.
 func (*TurnAccepted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{12}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TurnAccepted) GetTurn() uint64 {
@@ -1786,6 +2287,27 @@ func (x *TurnAccepted) GetReadonly() bool {
 	return false
 }
 
+func (x *TurnAccepted) GetSteps() uint32 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
+func (x *TurnAccepted) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *TurnAccepted) GetAnswers() bool {
+	if x != nil {
+		return x.Answers
+	}
+	return false
+}
+
 type TurnStarted struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Turn    uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1804,7 +2326,7 @@ type TurnStarted struct {
 
 func (x *TurnStarted) Reset() {
 	*x = TurnStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +2338,7 @@ func (x *TurnStarted) String() string {
 func (*TurnStarted) ProtoMessage() {}
 
 func (x *TurnStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[13]
+	mi := &file_journal_v1_journal_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +2351,7 @@ func (x *TurnStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnStarted.ProtoReflect.Descriptor instead.
 func (*TurnStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{13}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TurnStarted) GetTurn() uint64 {
@@ -1889,7 +2411,7 @@ type TurnEnded struct {
 
 func (x *TurnEnded) Reset() {
 	*x = TurnEnded{}
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2423,7 @@ func (x *TurnEnded) String() string {
 func (*TurnEnded) ProtoMessage() {}
 
 func (x *TurnEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[14]
+	mi := &file_journal_v1_journal_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2436,7 @@ func (x *TurnEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEnded.ProtoReflect.Descriptor instead.
 func (*TurnEnded) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{14}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TurnEnded) GetTurn() uint64 {
@@ -1977,7 +2499,7 @@ type StepStarted struct {
 
 func (x *StepStarted) Reset() {
 	*x = StepStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2511,7 @@ func (x *StepStarted) String() string {
 func (*StepStarted) ProtoMessage() {}
 
 func (x *StepStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[15]
+	mi := &file_journal_v1_journal_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2524,7 @@ func (x *StepStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStarted.ProtoReflect.Descriptor instead.
 func (*StepStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{15}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StepStarted) GetTurn() uint64 {
@@ -2026,6 +2548,780 @@ func (x *StepStarted) GetAttempt() uint32 {
 	return 0
 }
 
+// LoopStarted: the author's handler asks the model loop for a part of its answer.
+type LoopStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
+	Loop          uint32                 `protobuf:"varint,2,opt,name=loop,proto3" json:"loop,omitempty"` // from 1, in the order in which the handler asks
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoopStarted) Reset() {
+	*x = LoopStarted{}
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoopStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoopStarted) ProtoMessage() {}
+
+func (x *LoopStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoopStarted.ProtoReflect.Descriptor instead.
+func (*LoopStarted) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *LoopStarted) GetTurn() uint64 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *LoopStarted) GetLoop() uint32 {
+	if x != nil {
+		return x.Loop
+	}
+	return 0
+}
+
+// LoopEnded: that loop is over; the handler goes on.
+type LoopEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
+	Loop          uint32                 `protobuf:"varint,2,opt,name=loop,proto3" json:"loop,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                        // as TurnEnded.finish_reason
+	ErrorText     string                 `protobuf:"bytes,4,opt,name=error_text,json=errorText,proto3" json:"error_text,omitempty"` // fit for a visitor; empty if it went well
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoopEnded) Reset() {
+	*x = LoopEnded{}
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoopEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoopEnded) ProtoMessage() {}
+
+func (x *LoopEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoopEnded.ProtoReflect.Descriptor instead.
+func (*LoopEnded) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *LoopEnded) GetTurn() uint64 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *LoopEnded) GetLoop() uint32 {
+	if x != nil {
+		return x.Loop
+	}
+	return 0
+}
+
+func (x *LoopEnded) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LoopEnded) GetErrorText() string {
+	if x != nil {
+		return x.ErrorText
+	}
+	return ""
+}
+
+// ToolCallOpened: the model has asked for a call, and its input is complete. It
+// comes no later than the chunk that shows it.
+type ToolCallOpened struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
+	Step          uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
+	CallId        string                 `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	Kind          CallKind               `protobuf:"varint,5,opt,name=kind,proto3,enum=journal.v1.CallKind" json:"kind,omitempty"`
+	MessageId     string                 `protobuf:"bytes,6,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	InputJson     []byte                 `protobuf:"bytes,7,opt,name=input_json,json=inputJson,proto3" json:"input_json,omitempty"`    // what an approval is bound to
+	ApprovalId    string                 `protobuf:"bytes,8,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"` // if a person has to approve it
+	Repeatable    bool                   `protobuf:"varint,9,opt,name=repeatable,proto3" json:"repeatable,omitempty"`                  // it may be run again after it was cut off
+	ExpiresMs     int64                  `protobuf:"varint,10,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`  // nobody may answer later; 0: no limit
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCallOpened) Reset() {
+	*x = ToolCallOpened{}
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCallOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCallOpened) ProtoMessage() {}
+
+func (x *ToolCallOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCallOpened.ProtoReflect.Descriptor instead.
+func (*ToolCallOpened) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ToolCallOpened) GetTurn() uint64 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *ToolCallOpened) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *ToolCallOpened) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ToolCallOpened) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolCallOpened) GetKind() CallKind {
+	if x != nil {
+		return x.Kind
+	}
+	return CallKind_CALL_KIND_UNSPECIFIED
+}
+
+func (x *ToolCallOpened) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *ToolCallOpened) GetInputJson() []byte {
+	if x != nil {
+		return x.InputJson
+	}
+	return nil
+}
+
+func (x *ToolCallOpened) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *ToolCallOpened) GetRepeatable() bool {
+	if x != nil {
+		return x.Repeatable
+	}
+	return false
+}
+
+func (x *ToolCallOpened) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+// ToolStarted begins another attempt at a call of the server's.
+type ToolStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CallId        string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolStarted) Reset() {
+	*x = ToolStarted{}
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolStarted) ProtoMessage() {}
+
+func (x *ToolStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolStarted.ProtoReflect.Descriptor instead.
+func (*ToolStarted) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ToolStarted) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ToolStarted) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// ToolSettled is the outcome of a call. The first one counts.
+type ToolSettled struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	CallId    string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	State     ToolState              `protobuf:"varint,3,opt,name=state,proto3,enum=journal.v1.ToolState" json:"state,omitempty"`
+	// Of an outcome that the stream's chunks say already, both are empty.
+	OutputJson    []byte  `protobuf:"bytes,4,opt,name=output_json,json=outputJson,proto3" json:"output_json,omitempty"`
+	ErrorText     string  `protobuf:"bytes,5,opt,name=error_text,json=errorText,proto3" json:"error_text,omitempty"`
+	By            Settler `protobuf:"varint,6,opt,name=by,proto3,enum=journal.v1.Settler" json:"by,omitempty"`
+	Who           string  `protobuf:"bytes,7,opt,name=who,proto3" json:"who,omitempty"` // whom the client speaks for, if that is known
+	AtMs          int64   `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Chunked       bool    `protobuf:"varint,9,opt,name=chunked,proto3" json:"chunked,omitempty"` // the stream's chunks say it
+	Raw           uint64  `protobuf:"varint,10,opt,name=raw,proto3" json:"raw,omitempty"`        // the turn that has left the message without showing it to the author's sanitizer
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolSettled) Reset() {
+	*x = ToolSettled{}
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolSettled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolSettled) ProtoMessage() {}
+
+func (x *ToolSettled) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolSettled.ProtoReflect.Descriptor instead.
+func (*ToolSettled) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ToolSettled) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ToolSettled) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *ToolSettled) GetState() ToolState {
+	if x != nil {
+		return x.State
+	}
+	return ToolState_TOOL_STATE_UNSPECIFIED
+}
+
+func (x *ToolSettled) GetOutputJson() []byte {
+	if x != nil {
+		return x.OutputJson
+	}
+	return nil
+}
+
+func (x *ToolSettled) GetErrorText() string {
+	if x != nil {
+		return x.ErrorText
+	}
+	return ""
+}
+
+func (x *ToolSettled) GetBy() Settler {
+	if x != nil {
+		return x.By
+	}
+	return Settler_SETTLER_UNSPECIFIED
+}
+
+func (x *ToolSettled) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *ToolSettled) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *ToolSettled) GetChunked() bool {
+	if x != nil {
+		return x.Chunked
+	}
+	return false
+}
+
+func (x *ToolSettled) GetRaw() uint64 {
+	if x != nil {
+		return x.Raw
+	}
+	return 0
+}
+
+// CompactionStarted: the conversation did not fit into the model's context.
+type CompactionStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactionStarted) Reset() {
+	*x = CompactionStarted{}
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactionStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactionStarted) ProtoMessage() {}
+
+func (x *CompactionStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactionStarted.ProtoReflect.Descriptor instead.
+func (*CompactionStarted) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *CompactionStarted) GetTurn() uint64 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *CompactionStarted) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// ApprovalDecided: a person, or what speaks for one, has decided on a call as it is
+// stored. A denied call is settled by it.
+type ApprovalDecided struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CallId        string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	MessageId     string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	ApprovalId    string                 `protobuf:"bytes,3,opt,name=approval_id,json=approvalId,proto3" json:"approval_id,omitempty"`
+	Approved      bool                   `protobuf:"varint,4,opt,name=approved,proto3" json:"approved,omitempty"`
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"` // whom the client speaks for, if that is known
+	AtMs          int64                  `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Raw           uint64                 `protobuf:"varint,8,opt,name=raw,proto3" json:"raw,omitempty"` // as in ToolSettled
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApprovalDecided) Reset() {
+	*x = ApprovalDecided{}
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApprovalDecided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApprovalDecided) ProtoMessage() {}
+
+func (x *ApprovalDecided) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApprovalDecided.ProtoReflect.Descriptor instead.
+func (*ApprovalDecided) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ApprovalDecided) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetApprovalId() string {
+	if x != nil {
+		return x.ApprovalId
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetApproved() bool {
+	if x != nil {
+		return x.Approved
+	}
+	return false
+}
+
+func (x *ApprovalDecided) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *ApprovalDecided) GetRaw() uint64 {
+	if x != nil {
+		return x.Raw
+	}
+	return 0
+}
+
+// ContinuationArmed: answers have come that a turn is to go on with, when no more
+// come for a moment, no turn runs and no sibling is open.
+type ContinuationArmed struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	RequestId       string                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"` // of the turn to come
+	Arm             uint64                 `protobuf:"varint,2,opt,name=arm,proto3" json:"arm,omitempty"`                             // rises with each answer that comes before it fires
+	FireMs          int64                  `protobuf:"varint,3,opt,name=fire_ms,json=fireMs,proto3" json:"fire_ms,omitempty"`
+	Page            string                 `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"` // of the client that has answered last
+	BodyJson        []byte                 `protobuf:"bytes,5,opt,name=body_json,json=bodyJson,proto3" json:"body_json,omitempty"`
+	ClientToolsJson []byte                 `protobuf:"bytes,6,opt,name=client_tools_json,json=clientToolsJson,proto3" json:"client_tools_json,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ContinuationArmed) Reset() {
+	*x = ContinuationArmed{}
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContinuationArmed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContinuationArmed) ProtoMessage() {}
+
+func (x *ContinuationArmed) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContinuationArmed.ProtoReflect.Descriptor instead.
+func (*ContinuationArmed) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ContinuationArmed) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ContinuationArmed) GetArm() uint64 {
+	if x != nil {
+		return x.Arm
+	}
+	return 0
+}
+
+func (x *ContinuationArmed) GetFireMs() int64 {
+	if x != nil {
+		return x.FireMs
+	}
+	return 0
+}
+
+func (x *ContinuationArmed) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ContinuationArmed) GetBodyJson() []byte {
+	if x != nil {
+		return x.BodyJson
+	}
+	return nil
+}
+
+func (x *ContinuationArmed) GetClientToolsJson() []byte {
+	if x != nil {
+		return x.ClientToolsJson
+	}
+	return nil
+}
+
+// ContinuationDeferred: the answers came while a continuation ran; another follows it.
+type ContinuationDeferred struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Page            string                 `protobuf:"bytes,1,opt,name=page,proto3" json:"page,omitempty"`
+	BodyJson        []byte                 `protobuf:"bytes,2,opt,name=body_json,json=bodyJson,proto3" json:"body_json,omitempty"`
+	ClientToolsJson []byte                 `protobuf:"bytes,3,opt,name=client_tools_json,json=clientToolsJson,proto3" json:"client_tools_json,omitempty"`
+	RequestId       string                 `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"` // of the turn to come
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ContinuationDeferred) Reset() {
+	*x = ContinuationDeferred{}
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContinuationDeferred) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContinuationDeferred) ProtoMessage() {}
+
+func (x *ContinuationDeferred) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContinuationDeferred.ProtoReflect.Descriptor instead.
+func (*ContinuationDeferred) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ContinuationDeferred) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ContinuationDeferred) GetBodyJson() []byte {
+	if x != nil {
+		return x.BodyJson
+	}
+	return nil
+}
+
+func (x *ContinuationDeferred) GetClientToolsJson() []byte {
+	if x != nil {
+		return x.ClientToolsJson
+	}
+	return nil
+}
+
+func (x *ContinuationDeferred) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// ContinuationDropped: the one that is armed does not come.
+type ContinuationDropped struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RequestId     string                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContinuationDropped) Reset() {
+	*x = ContinuationDropped{}
+	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContinuationDropped) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContinuationDropped) ProtoMessage() {}
+
+func (x *ContinuationDropped) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContinuationDropped.ProtoReflect.Descriptor instead.
+func (*ContinuationDropped) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ContinuationDropped) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ContinuationDropped) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type StepFinished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -2035,13 +3331,16 @@ type StepFinished struct {
 	Usage         *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	Model         string                 `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
 	MessageId     string                 `protobuf:"bytes,7,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"` // of the answer that it belongs to
+	Segment       uint32                 `protobuf:"varint,8,opt,name=segment,proto3" json:"segment,omitempty"`                     // its place in that message: how many step-start parts there are up to it
+	Loop          uint32                 `protobuf:"varint,9,opt,name=loop,proto3" json:"loop,omitempty"`                           // as in LoopStarted; 0: the turn's own
+	Last          bool                   `protobuf:"varint,10,opt,name=last,proto3" json:"last,omitempty"`                          // the loop ends with it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepFinished) Reset() {
 	*x = StepFinished{}
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +3352,7 @@ func (x *StepFinished) String() string {
 func (*StepFinished) ProtoMessage() {}
 
 func (x *StepFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[16]
+	mi := &file_journal_v1_journal_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +3365,7 @@ func (x *StepFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFinished.ProtoReflect.Descriptor instead.
 func (*StepFinished) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{16}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StepFinished) GetTurn() uint64 {
@@ -2118,6 +3417,27 @@ func (x *StepFinished) GetMessageId() string {
 	return ""
 }
 
+func (x *StepFinished) GetSegment() uint32 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *StepFinished) GetLoop() uint32 {
+	if x != nil {
+		return x.Loop
+	}
+	return 0
+}
+
+func (x *StepFinished) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 type Usage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         int64                  `protobuf:"varint,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -2131,7 +3451,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +3463,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[17]
+	mi := &file_journal_v1_journal_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +3476,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{17}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Usage) GetInput() int64 {
@@ -2203,13 +3523,14 @@ type StepFailed struct {
 	Text          string                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`                               // for operators
 	RetryAtMs     int64                  `protobuf:"varint,6,opt,name=retry_at_ms,json=retryAtMs,proto3" json:"retry_at_ms,omitempty"` // 0: not tried again
 	Failures      uint32                 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`                      // in a row that added nothing to the answer
+	Compacts      bool                   `protobuf:"varint,8,opt,name=compacts,proto3" json:"compacts,omitempty"`                      // the conversation is compacted first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepFailed) Reset() {
 	*x = StepFailed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +3542,7 @@ func (x *StepFailed) String() string {
 func (*StepFailed) ProtoMessage() {}
 
 func (x *StepFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[18]
+	mi := &file_journal_v1_journal_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +3555,7 @@ func (x *StepFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFailed.ProtoReflect.Descriptor instead.
 func (*StepFailed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{18}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StepFailed) GetTurn() uint64 {
@@ -2286,6 +3607,13 @@ func (x *StepFailed) GetFailures() uint32 {
 	return 0
 }
 
+func (x *StepFailed) GetCompacts() bool {
+	if x != nil {
+		return x.Compacts
+	}
+	return false
+}
+
 type StreamOpened struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -2295,7 +3623,7 @@ type StreamOpened struct {
 
 func (x *StreamOpened) Reset() {
 	*x = StreamOpened{}
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +3635,7 @@ func (x *StreamOpened) String() string {
 func (*StreamOpened) ProtoMessage() {}
 
 func (x *StreamOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[19]
+	mi := &file_journal_v1_journal_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +3648,7 @@ func (x *StreamOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamOpened.ProtoReflect.Descriptor instead.
 func (*StreamOpened) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{19}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StreamOpened) GetTurn() uint64 {
@@ -2342,7 +3670,7 @@ type ChunksKept struct {
 
 func (x *ChunksKept) Reset() {
 	*x = ChunksKept{}
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +3682,7 @@ func (x *ChunksKept) String() string {
 func (*ChunksKept) ProtoMessage() {}
 
 func (x *ChunksKept) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[20]
+	mi := &file_journal_v1_journal_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +3695,7 @@ func (x *ChunksKept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunksKept.ProtoReflect.Descriptor instead.
 func (*ChunksKept) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{20}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ChunksKept) GetFirst() uint64 {
@@ -2398,7 +3726,7 @@ type ChunkRun struct {
 
 func (x *ChunkRun) Reset() {
 	*x = ChunkRun{}
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +3738,7 @@ func (x *ChunkRun) String() string {
 func (*ChunkRun) ProtoMessage() {}
 
 func (x *ChunkRun) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[21]
+	mi := &file_journal_v1_journal_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +3751,7 @@ func (x *ChunkRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkRun.ProtoReflect.Descriptor instead.
 func (*ChunkRun) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{21}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ChunkRun) GetBody() []byte {
@@ -2471,7 +3799,7 @@ type PositionsReserved struct {
 
 func (x *PositionsReserved) Reset() {
 	*x = PositionsReserved{}
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +3811,7 @@ func (x *PositionsReserved) String() string {
 func (*PositionsReserved) ProtoMessage() {}
 
 func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[22]
+	mi := &file_journal_v1_journal_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +3824,7 @@ func (x *PositionsReserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PositionsReserved.ProtoReflect.Descriptor instead.
 func (*PositionsReserved) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{22}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PositionsReserved) GetTurn() uint64 {
@@ -2522,7 +3850,7 @@ type StreamClosed struct {
 
 func (x *StreamClosed) Reset() {
 	*x = StreamClosed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2534,7 +3862,7 @@ func (x *StreamClosed) String() string {
 func (*StreamClosed) ProtoMessage() {}
 
 func (x *StreamClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[23]
+	mi := &file_journal_v1_journal_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2547,7 +3875,7 @@ func (x *StreamClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamClosed.ProtoReflect.Descriptor instead.
 func (*StreamClosed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{23}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StreamClosed) GetTurn() uint64 {
@@ -2567,7 +3895,7 @@ type RecoveryDetected struct {
 
 func (x *RecoveryDetected) Reset() {
 	*x = RecoveryDetected{}
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2579,7 +3907,7 @@ func (x *RecoveryDetected) String() string {
 func (*RecoveryDetected) ProtoMessage() {}
 
 func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[24]
+	mi := &file_journal_v1_journal_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2592,7 +3920,7 @@ func (x *RecoveryDetected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDetected.ProtoReflect.Descriptor instead.
 func (*RecoveryDetected) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{24}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecoveryDetected) GetTurn() uint64 {
@@ -2619,7 +3947,7 @@ type RecoveryDecided struct {
 
 func (x *RecoveryDecided) Reset() {
 	*x = RecoveryDecided{}
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +3959,7 @@ func (x *RecoveryDecided) String() string {
 func (*RecoveryDecided) ProtoMessage() {}
 
 func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[25]
+	mi := &file_journal_v1_journal_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +3972,7 @@ func (x *RecoveryDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryDecided.ProtoReflect.Descriptor instead.
 func (*RecoveryDecided) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{25}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecoveryDecided) GetTurn() uint64 {
@@ -2670,7 +3998,7 @@ type RecoverySettled struct {
 
 func (x *RecoverySettled) Reset() {
 	*x = RecoverySettled{}
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2682,7 +4010,7 @@ func (x *RecoverySettled) String() string {
 func (*RecoverySettled) ProtoMessage() {}
 
 func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[26]
+	mi := &file_journal_v1_journal_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2695,7 +4023,7 @@ func (x *RecoverySettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverySettled.ProtoReflect.Descriptor instead.
 func (*RecoverySettled) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{26}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RecoverySettled) GetTurn() uint64 {
@@ -2716,7 +4044,7 @@ type DeliveryQueued struct {
 
 func (x *DeliveryQueued) Reset() {
 	*x = DeliveryQueued{}
-	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	mi := &file_journal_v1_journal_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +4056,7 @@ func (x *DeliveryQueued) String() string {
 func (*DeliveryQueued) ProtoMessage() {}
 
 func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[27]
+	mi := &file_journal_v1_journal_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +4069,7 @@ func (x *DeliveryQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryQueued.ProtoReflect.Descriptor instead.
 func (*DeliveryQueued) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{27}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DeliveryQueued) GetId() uint64 {
@@ -2776,7 +4104,7 @@ type DeliveryStarted struct {
 
 func (x *DeliveryStarted) Reset() {
 	*x = DeliveryStarted{}
-	mi := &file_journal_v1_journal_proto_msgTypes[28]
+	mi := &file_journal_v1_journal_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +4116,7 @@ func (x *DeliveryStarted) String() string {
 func (*DeliveryStarted) ProtoMessage() {}
 
 func (x *DeliveryStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[28]
+	mi := &file_journal_v1_journal_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +4129,7 @@ func (x *DeliveryStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryStarted.ProtoReflect.Descriptor instead.
 func (*DeliveryStarted) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{28}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DeliveryStarted) GetId() uint64 {
@@ -2827,7 +4155,7 @@ type DeliveryDone struct {
 
 func (x *DeliveryDone) Reset() {
 	*x = DeliveryDone{}
-	mi := &file_journal_v1_journal_proto_msgTypes[29]
+	mi := &file_journal_v1_journal_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +4167,7 @@ func (x *DeliveryDone) String() string {
 func (*DeliveryDone) ProtoMessage() {}
 
 func (x *DeliveryDone) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[29]
+	mi := &file_journal_v1_journal_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +4180,7 @@ func (x *DeliveryDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryDone.ProtoReflect.Descriptor instead.
 func (*DeliveryDone) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{29}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DeliveryDone) GetId() uint64 {
@@ -2874,7 +4202,7 @@ type DeliveryFailed struct {
 
 func (x *DeliveryFailed) Reset() {
 	*x = DeliveryFailed{}
-	mi := &file_journal_v1_journal_proto_msgTypes[30]
+	mi := &file_journal_v1_journal_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +4214,7 @@ func (x *DeliveryFailed) String() string {
 func (*DeliveryFailed) ProtoMessage() {}
 
 func (x *DeliveryFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[30]
+	mi := &file_journal_v1_journal_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +4227,7 @@ func (x *DeliveryFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryFailed.ProtoReflect.Descriptor instead.
 func (*DeliveryFailed) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{30}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DeliveryFailed) GetId() uint64 {
@@ -2940,7 +4268,7 @@ type DeliveryDropped struct {
 
 func (x *DeliveryDropped) Reset() {
 	*x = DeliveryDropped{}
-	mi := &file_journal_v1_journal_proto_msgTypes[31]
+	mi := &file_journal_v1_journal_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +4280,7 @@ func (x *DeliveryDropped) String() string {
 func (*DeliveryDropped) ProtoMessage() {}
 
 func (x *DeliveryDropped) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[31]
+	mi := &file_journal_v1_journal_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +4293,7 @@ func (x *DeliveryDropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryDropped.ProtoReflect.Descriptor instead.
 func (*DeliveryDropped) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{31}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DeliveryDropped) GetId() uint64 {
@@ -2982,6 +4310,119 @@ func (x *DeliveryDropped) GetWhy() string {
 	return ""
 }
 
+// McpServerSet: the agent has that MCP server, or has it under other options.
+type McpServerSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	OptionsJson   []byte                 `protobuf:"bytes,4,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *McpServerSet) Reset() {
+	*x = McpServerSet{}
+	mi := &file_journal_v1_journal_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpServerSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpServerSet) ProtoMessage() {}
+
+func (x *McpServerSet) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpServerSet.ProtoReflect.Descriptor instead.
+func (*McpServerSet) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *McpServerSet) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *McpServerSet) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *McpServerSet) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *McpServerSet) GetOptionsJson() []byte {
+	if x != nil {
+		return x.OptionsJson
+	}
+	return nil
+}
+
+type McpServerRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *McpServerRemoved) Reset() {
+	*x = McpServerRemoved{}
+	mi := &file_journal_v1_journal_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpServerRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpServerRemoved) ProtoMessage() {}
+
+func (x *McpServerRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpServerRemoved.ProtoReflect.Descriptor instead.
+func (*McpServerRemoved) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *McpServerRemoved) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 type StateSet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Json          []byte                 `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"` // the author's state, whole
@@ -2991,7 +4432,7 @@ type StateSet struct {
 
 func (x *StateSet) Reset() {
 	*x = StateSet{}
-	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	mi := &file_journal_v1_journal_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3003,7 +4444,7 @@ func (x *StateSet) String() string {
 func (*StateSet) ProtoMessage() {}
 
 func (x *StateSet) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[32]
+	mi := &file_journal_v1_journal_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3016,7 +4457,7 @@ func (x *StateSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateSet.ProtoReflect.Descriptor instead.
 func (*StateSet) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{32}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *StateSet) GetJson() []byte {
@@ -3038,7 +4479,7 @@ type SubAgentRegistered struct {
 
 func (x *SubAgentRegistered) Reset() {
 	*x = SubAgentRegistered{}
-	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	mi := &file_journal_v1_journal_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +4491,7 @@ func (x *SubAgentRegistered) String() string {
 func (*SubAgentRegistered) ProtoMessage() {}
 
 func (x *SubAgentRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[33]
+	mi := &file_journal_v1_journal_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3063,7 +4504,7 @@ func (x *SubAgentRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubAgentRegistered.ProtoReflect.Descriptor instead.
 func (*SubAgentRegistered) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{33}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SubAgentRegistered) GetClass() string {
@@ -3098,7 +4539,7 @@ type SubAgentRemoving struct {
 
 func (x *SubAgentRemoving) Reset() {
 	*x = SubAgentRemoving{}
-	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	mi := &file_journal_v1_journal_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3110,7 +4551,7 @@ func (x *SubAgentRemoving) String() string {
 func (*SubAgentRemoving) ProtoMessage() {}
 
 func (x *SubAgentRemoving) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[34]
+	mi := &file_journal_v1_journal_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3123,7 +4564,7 @@ func (x *SubAgentRemoving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubAgentRemoving.ProtoReflect.Descriptor instead.
 func (*SubAgentRemoving) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{34}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SubAgentRemoving) GetClass() string {
@@ -3150,7 +4591,7 @@ type SubAgentRemoved struct {
 
 func (x *SubAgentRemoved) Reset() {
 	*x = SubAgentRemoved{}
-	mi := &file_journal_v1_journal_proto_msgTypes[35]
+	mi := &file_journal_v1_journal_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3162,7 +4603,7 @@ func (x *SubAgentRemoved) String() string {
 func (*SubAgentRemoved) ProtoMessage() {}
 
 func (x *SubAgentRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[35]
+	mi := &file_journal_v1_journal_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3175,7 +4616,7 @@ func (x *SubAgentRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubAgentRemoved.ProtoReflect.Descriptor instead.
 func (*SubAgentRemoved) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{35}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SubAgentRemoved) GetClass() string {
@@ -3217,13 +4658,18 @@ type Base struct {
 	StateJson       []byte                 `protobuf:"bytes,19,opt,name=state_json,json=stateJson,proto3" json:"state_json,omitempty"`
 	SubAgents       []*SubAgent            `protobuf:"bytes,20,rep,name=sub_agents,json=subAgents,proto3" json:"sub_agents,omitempty"`
 	Aliases         []*Alias               `protobuf:"bytes,21,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	Calls           []*OpenCall            `protobuf:"bytes,22,rep,name=calls,proto3" json:"calls,omitempty"`
+	McpServers      []*McpServerSet        `protobuf:"bytes,23,rep,name=mcp_servers,json=mcpServers,proto3" json:"mcp_servers,omitempty"`
+	Compaction      *ContextCompacted      `protobuf:"bytes,24,opt,name=compaction,proto3" json:"compaction,omitempty"`
+	Continuation    *ContinuationArmed     `protobuf:"bytes,25,opt,name=continuation,proto3" json:"continuation,omitempty"` // armed, and waits for siblings
+	Usage           *Usage                 `protobuf:"bytes,26,opt,name=usage,proto3" json:"usage,omitempty"`               // of all steps so far
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Base) Reset() {
 	*x = Base{}
-	mi := &file_journal_v1_journal_proto_msgTypes[36]
+	mi := &file_journal_v1_journal_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3235,7 +4681,7 @@ func (x *Base) String() string {
 func (*Base) ProtoMessage() {}
 
 func (x *Base) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[36]
+	mi := &file_journal_v1_journal_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3248,7 +4694,7 @@ func (x *Base) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Base.ProtoReflect.Descriptor instead.
 func (*Base) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{36}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Base) GetVersion() uint32 {
@@ -3398,6 +4844,102 @@ func (x *Base) GetAliases() []*Alias {
 	return nil
 }
 
+func (x *Base) GetCalls() []*OpenCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Base) GetMcpServers() []*McpServerSet {
+	if x != nil {
+		return x.McpServers
+	}
+	return nil
+}
+
+func (x *Base) GetCompaction() *ContextCompacted {
+	if x != nil {
+		return x.Compaction
+	}
+	return nil
+}
+
+func (x *Base) GetContinuation() *ContinuationArmed {
+	if x != nil {
+		return x.Continuation
+	}
+	return nil
+}
+
+func (x *Base) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// OpenCall is a call that has no outcome yet.
+type OpenCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Opened        *ToolCallOpened        `protobuf:"bytes,1,opt,name=opened,proto3" json:"opened,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"` // of the last ToolStarted
+	Approved      bool                   `protobuf:"varint,3,opt,name=approved,proto3" json:"approved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenCall) Reset() {
+	*x = OpenCall{}
+	mi := &file_journal_v1_journal_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenCall) ProtoMessage() {}
+
+func (x *OpenCall) ProtoReflect() protoreflect.Message {
+	mi := &file_journal_v1_journal_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
+func (*OpenCall) Descriptor() ([]byte, []int) {
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *OpenCall) GetOpened() *ToolCallOpened {
+	if x != nil {
+		return x.Opened
+	}
+	return nil
+}
+
+func (x *OpenCall) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *OpenCall) GetApproved() bool {
+	if x != nil {
+		return x.Approved
+	}
+	return false
+}
+
 type SubAgent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`
@@ -3410,7 +4952,7 @@ type SubAgent struct {
 
 func (x *SubAgent) Reset() {
 	*x = SubAgent{}
-	mi := &file_journal_v1_journal_proto_msgTypes[37]
+	mi := &file_journal_v1_journal_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3422,7 +4964,7 @@ func (x *SubAgent) String() string {
 func (*SubAgent) ProtoMessage() {}
 
 func (x *SubAgent) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[37]
+	mi := &file_journal_v1_journal_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3435,7 +4977,7 @@ func (x *SubAgent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubAgent.ProtoReflect.Descriptor instead.
 func (*SubAgent) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{37}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SubAgent) GetClass() string {
@@ -3477,7 +5019,7 @@ type Alias struct {
 
 func (x *Alias) Reset() {
 	*x = Alias{}
-	mi := &file_journal_v1_journal_proto_msgTypes[38]
+	mi := &file_journal_v1_journal_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3489,7 +5031,7 @@ func (x *Alias) String() string {
 func (*Alias) ProtoMessage() {}
 
 func (x *Alias) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[38]
+	mi := &file_journal_v1_journal_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3502,7 +5044,7 @@ func (x *Alias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alias.ProtoReflect.Descriptor instead.
 func (*Alias) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{38}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Alias) GetId() string {
@@ -3532,7 +5074,7 @@ type AcceptedKey struct {
 
 func (x *AcceptedKey) Reset() {
 	*x = AcceptedKey{}
-	mi := &file_journal_v1_journal_proto_msgTypes[39]
+	mi := &file_journal_v1_journal_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3544,7 +5086,7 @@ func (x *AcceptedKey) String() string {
 func (*AcceptedKey) ProtoMessage() {}
 
 func (x *AcceptedKey) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[39]
+	mi := &file_journal_v1_journal_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3557,7 +5099,7 @@ func (x *AcceptedKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptedKey.ProtoReflect.Descriptor instead.
 func (*AcceptedKey) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{39}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AcceptedKey) GetKey() string {
@@ -3608,7 +5150,7 @@ type EndedRequest struct {
 
 func (x *EndedRequest) Reset() {
 	*x = EndedRequest{}
-	mi := &file_journal_v1_journal_proto_msgTypes[40]
+	mi := &file_journal_v1_journal_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3620,7 +5162,7 @@ func (x *EndedRequest) String() string {
 func (*EndedRequest) ProtoMessage() {}
 
 func (x *EndedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[40]
+	mi := &file_journal_v1_journal_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3633,7 +5175,7 @@ func (x *EndedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedRequest.ProtoReflect.Descriptor instead.
 func (*EndedRequest) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{40}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndedRequest) GetNoResponse() bool {
@@ -3717,13 +5259,16 @@ type StepRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MessageId     string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	ContentJson   []byte                 `protobuf:"bytes,2,opt,name=content_json,json=contentJson,proto3" json:"content_json,omitempty"`
+	Segment       uint32                 `protobuf:"varint,3,opt,name=segment,proto3" json:"segment,omitempty"`
+	Loop          uint32                 `protobuf:"varint,4,opt,name=loop,proto3" json:"loop,omitempty"`
+	Last          bool                   `protobuf:"varint,5,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepRecord) Reset() {
 	*x = StepRecord{}
-	mi := &file_journal_v1_journal_proto_msgTypes[41]
+	mi := &file_journal_v1_journal_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3735,7 +5280,7 @@ func (x *StepRecord) String() string {
 func (*StepRecord) ProtoMessage() {}
 
 func (x *StepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[41]
+	mi := &file_journal_v1_journal_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3748,7 +5293,7 @@ func (x *StepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRecord.ProtoReflect.Descriptor instead.
 func (*StepRecord) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{41}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *StepRecord) GetMessageId() string {
@@ -3765,6 +5310,27 @@ func (x *StepRecord) GetContentJson() []byte {
 	return nil
 }
 
+func (x *StepRecord) GetSegment() uint32 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *StepRecord) GetLoop() uint32 {
+	if x != nil {
+		return x.Loop
+	}
+	return 0
+}
+
+func (x *StepRecord) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 type DeliveryEntry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3778,7 +5344,7 @@ type DeliveryEntry struct {
 
 func (x *DeliveryEntry) Reset() {
 	*x = DeliveryEntry{}
-	mi := &file_journal_v1_journal_proto_msgTypes[42]
+	mi := &file_journal_v1_journal_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +5356,7 @@ func (x *DeliveryEntry) String() string {
 func (*DeliveryEntry) ProtoMessage() {}
 
 func (x *DeliveryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_journal_v1_journal_proto_msgTypes[42]
+	mi := &file_journal_v1_journal_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +5369,7 @@ func (x *DeliveryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliveryEntry.ProtoReflect.Descriptor instead.
 func (*DeliveryEntry) Descriptor() ([]byte, []int) {
-	return file_journal_v1_journal_proto_rawDescGZIP(), []int{42}
+	return file_journal_v1_journal_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *DeliveryEntry) GetId() uint64 {
@@ -3851,7 +5417,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\x04R\x05batch\x12'\n" +
-	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\xd6\x10\n" +
+	"\x05event\x18\x04 \x01(\v2\x11.journal.v1.EventR\x05event\"\xc3\x18\n" +
 	"\x05Event\x12?\n" +
 	"\ragent_created\x18\x01 \x01(\v2\x18.journal.v1.AgentCreatedH\x00R\fagentCreated\x125\n" +
 	"\tactivated\x18\x02 \x01(\v2\x15.journal.v1.ActivatedH\x00R\tactivated\x12/\n" +
@@ -3862,15 +5428,29 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"turnsReset\x12<\n" +
 	"\fmessages_put\x18\x14 \x01(\v2\x17.journal.v1.MessagesPutH\x00R\vmessagesPut\x12H\n" +
 	"\x10messages_removed\x18\x15 \x01(\v2\x1b.journal.v1.MessagesRemovedH\x00R\x0fmessagesRemoved\x12E\n" +
-	"\x0fmessages_merged\x18\x16 \x01(\v2\x1a.journal.v1.MessagesMergedH\x00R\x0emessagesMerged\x12?\n" +
+	"\x0fmessages_merged\x18\x16 \x01(\v2\x1a.journal.v1.MessagesMergedH\x00R\x0emessagesMerged\x129\n" +
+	"\vcontext_set\x18\x17 \x01(\v2\x16.journal.v1.ContextSetH\x00R\n" +
+	"contextSet\x12K\n" +
+	"\x11context_compacted\x18\x18 \x01(\v2\x1c.journal.v1.ContextCompactedH\x00R\x10contextCompacted\x12?\n" +
 	"\rturn_accepted\x18( \x01(\v2\x18.journal.v1.TurnAcceptedH\x00R\fturnAccepted\x12<\n" +
 	"\fturn_started\x18) \x01(\v2\x17.journal.v1.TurnStartedH\x00R\vturnStarted\x126\n" +
 	"\n" +
 	"turn_ended\x18+ \x01(\v2\x15.journal.v1.TurnEndedH\x00R\tturnEnded\x12<\n" +
-	"\fstep_started\x18< \x01(\v2\x17.journal.v1.StepStartedH\x00R\vstepStarted\x12?\n" +
+	"\fstep_started\x18< \x01(\v2\x17.journal.v1.StepStartedH\x00R\vstepStarted\x12F\n" +
+	"\x10tool_call_opened\x18= \x01(\v2\x1a.journal.v1.ToolCallOpenedH\x00R\x0etoolCallOpened\x12?\n" +
 	"\rstep_finished\x18> \x01(\v2\x18.journal.v1.StepFinishedH\x00R\fstepFinished\x129\n" +
 	"\vstep_failed\x18? \x01(\v2\x16.journal.v1.StepFailedH\x00R\n" +
-	"stepFailed\x12?\n" +
+	"stepFailed\x12<\n" +
+	"\ftool_started\x18@ \x01(\v2\x17.journal.v1.ToolStartedH\x00R\vtoolStarted\x12<\n" +
+	"\ftool_settled\x18A \x01(\v2\x17.journal.v1.ToolSettledH\x00R\vtoolSettled\x12<\n" +
+	"\floop_started\x18B \x01(\v2\x17.journal.v1.LoopStartedH\x00R\vloopStarted\x126\n" +
+	"\n" +
+	"loop_ended\x18C \x01(\v2\x15.journal.v1.LoopEndedH\x00R\tloopEnded\x12N\n" +
+	"\x12compaction_started\x18D \x01(\v2\x1d.journal.v1.CompactionStartedH\x00R\x11compactionStarted\x12H\n" +
+	"\x10approval_decided\x18P \x01(\v2\x1b.journal.v1.ApprovalDecidedH\x00R\x0fapprovalDecided\x12N\n" +
+	"\x12continuation_armed\x18Q \x01(\v2\x1d.journal.v1.ContinuationArmedH\x00R\x11continuationArmed\x12W\n" +
+	"\x15continuation_deferred\x18R \x01(\v2 .journal.v1.ContinuationDeferredH\x00R\x14continuationDeferred\x12T\n" +
+	"\x14continuation_dropped\x18S \x01(\v2\x1f.journal.v1.ContinuationDroppedH\x00R\x13continuationDropped\x12?\n" +
 	"\rstream_opened\x18d \x01(\v2\x18.journal.v1.StreamOpenedH\x00R\fstreamOpened\x129\n" +
 	"\vchunks_kept\x18e \x01(\v2\x16.journal.v1.ChunksKeptH\x00R\n" +
 	"chunksKept\x12N\n" +
@@ -3884,7 +5464,9 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x0fdelivery_failed\x18\xac\x01 \x01(\v2\x1a.journal.v1.DeliveryFailedH\x00R\x0edeliveryFailed\x12I\n" +
 	"\x10delivery_dropped\x18\xad\x01 \x01(\v2\x1b.journal.v1.DeliveryDroppedH\x00R\x0fdeliveryDropped\x12I\n" +
 	"\x10delivery_started\x18\xae\x01 \x01(\v2\x1b.journal.v1.DeliveryStartedH\x00R\x0fdeliveryStarted\x124\n" +
-	"\tstate_set\x18\xc8\x01 \x01(\v2\x14.journal.v1.StateSetH\x00R\bstateSet\x12S\n" +
+	"\tstate_set\x18\xc8\x01 \x01(\v2\x14.journal.v1.StateSetH\x00R\bstateSet\x12A\n" +
+	"\x0emcp_server_set\x18\xc9\x01 \x01(\v2\x18.journal.v1.McpServerSetH\x00R\fmcpServerSet\x12M\n" +
+	"\x12mcp_server_removed\x18\xca\x01 \x01(\v2\x1c.journal.v1.McpServerRemovedH\x00R\x10mcpServerRemoved\x12S\n" +
 	"\x14sub_agent_registered\x18\xcb\x01 \x01(\v2\x1e.journal.v1.SubAgentRegisteredH\x00R\x12subAgentRegistered\x12M\n" +
 	"\x12sub_agent_removing\x18\xcc\x01 \x01(\v2\x1c.journal.v1.SubAgentRemovingH\x00R\x10subAgentRemoving\x12J\n" +
 	"\x11sub_agent_removed\x18\xcd\x01 \x01(\v2\x1b.journal.v1.SubAgentRemovedH\x00R\x0fsubAgentRemoved\x12'\n" +
@@ -3930,7 +5512,15 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\bfrom_ids\x18\x02 \x03(\tR\afromIds\"V\n" +
 	"\x0fMessagesRemoved\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x121\n" +
-	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"\xb3\x04\n" +
+	"\x06reason\x18\x02 \x01(\x0e2\x19.journal.v1.RemovalReasonR\x06reason\"8\n" +
+	"\n" +
+	"ContextSet\x12*\n" +
+	"\x11client_tools_json\x18\x01 \x01(\fR\x0fclientToolsJson\"\x84\x01\n" +
+	"\x10ContextCompacted\x12\x17\n" +
+	"\aupto_id\x18\x01 \x01(\tR\x06uptoId\x12\x18\n" +
+	"\asummary\x18\x02 \x01(\tR\asummary\x12\x14\n" +
+	"\x05model\x18\x03 \x01(\tR\x05model\x12'\n" +
+	"\x05usage\x18\x04 \x01(\v2\x11.journal.v1.UsageR\x05usage\"\xf7\x04\n" +
 	"\fTurnAccepted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x1d\n" +
 	"\n" +
@@ -3956,7 +5546,10 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\bdeferred\x18\x0f \x01(\bR\bdeferred\x12\x1f\n" +
 	"\vmerge_after\x18\x10 \x01(\tR\n" +
 	"mergeAfter\x12\x1a\n" +
-	"\breadonly\x18\x11 \x01(\bR\breadonly\"\xab\x01\n" +
+	"\breadonly\x18\x11 \x01(\bR\breadonly\x12\x14\n" +
+	"\x05steps\x18\x12 \x01(\rR\x05steps\x12\x12\n" +
+	"\x04page\x18\x13 \x01(\tR\x04page\x12\x18\n" +
+	"\aanswers\x18\x14 \x01(\bR\aanswers\"\xab\x01\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -3980,7 +5573,84 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\vStepStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12\x18\n" +
-	"\aattempt\x18\x03 \x01(\rR\aattempt\"\xdc\x01\n" +
+	"\aattempt\x18\x03 \x01(\rR\aattempt\"5\n" +
+	"\vLoopStarted\x12\x12\n" +
+	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
+	"\x04loop\x18\x02 \x01(\rR\x04loop\"j\n" +
+	"\tLoopEnded\x12\x12\n" +
+	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
+	"\x04loop\x18\x02 \x01(\rR\x04loop\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"error_text\x18\x04 \x01(\tR\terrorText\"\xad\x02\n" +
+	"\x0eToolCallOpened\x12\x12\n" +
+	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\rR\x04step\x12\x17\n" +
+	"\acall_id\x18\x03 \x01(\tR\x06callId\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12(\n" +
+	"\x04kind\x18\x05 \x01(\x0e2\x14.journal.v1.CallKindR\x04kind\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x06 \x01(\tR\tmessageId\x12\x1d\n" +
+	"\n" +
+	"input_json\x18\a \x01(\fR\tinputJson\x12\x1f\n" +
+	"\vapproval_id\x18\b \x01(\tR\n" +
+	"approvalId\x12\x1e\n" +
+	"\n" +
+	"repeatable\x18\t \x01(\bR\n" +
+	"repeatable\x12\x1d\n" +
+	"\n" +
+	"expires_ms\x18\n" +
+	" \x01(\x03R\texpiresMs\"@\n" +
+	"\vToolStarted\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xaa\x02\n" +
+	"\vToolSettled\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12+\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x15.journal.v1.ToolStateR\x05state\x12\x1f\n" +
+	"\voutput_json\x18\x04 \x01(\fR\n" +
+	"outputJson\x12\x1d\n" +
+	"\n" +
+	"error_text\x18\x05 \x01(\tR\terrorText\x12#\n" +
+	"\x02by\x18\x06 \x01(\x0e2\x13.journal.v1.SettlerR\x02by\x12\x10\n" +
+	"\x03who\x18\a \x01(\tR\x03who\x12\x13\n" +
+	"\x05at_ms\x18\b \x01(\x03R\x04atMs\x12\x18\n" +
+	"\achunked\x18\t \x01(\bR\achunked\x12\x10\n" +
+	"\x03raw\x18\n" +
+	" \x01(\x04R\x03raw\"A\n" +
+	"\x11CompactionStarted\x12\x12\n" +
+	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xd7\x01\n" +
+	"\x0fApprovalDecided\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x1f\n" +
+	"\vapproval_id\x18\x03 \x01(\tR\n" +
+	"approvalId\x12\x1a\n" +
+	"\bapproved\x18\x04 \x01(\bR\bapproved\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x10\n" +
+	"\x03who\x18\x06 \x01(\tR\x03who\x12\x13\n" +
+	"\x05at_ms\x18\a \x01(\x03R\x04atMs\x12\x10\n" +
+	"\x03raw\x18\b \x01(\x04R\x03raw\"\xba\x01\n" +
+	"\x11ContinuationArmed\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12\x10\n" +
+	"\x03arm\x18\x02 \x01(\x04R\x03arm\x12\x17\n" +
+	"\afire_ms\x18\x03 \x01(\x03R\x06fireMs\x12\x12\n" +
+	"\x04page\x18\x04 \x01(\tR\x04page\x12\x1b\n" +
+	"\tbody_json\x18\x05 \x01(\fR\bbodyJson\x12*\n" +
+	"\x11client_tools_json\x18\x06 \x01(\fR\x0fclientToolsJson\"\x92\x01\n" +
+	"\x14ContinuationDeferred\x12\x12\n" +
+	"\x04page\x18\x01 \x01(\tR\x04page\x12\x1b\n" +
+	"\tbody_json\x18\x02 \x01(\fR\bbodyJson\x12*\n" +
+	"\x11client_tools_json\x18\x03 \x01(\fR\x0fclientToolsJson\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x04 \x01(\tR\trequestId\"L\n" +
+	"\x13ContinuationDropped\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x9e\x02\n" +
 	"\fStepFinished\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12!\n" +
@@ -3989,7 +5659,11 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05usage\x18\x05 \x01(\v2\x11.journal.v1.UsageR\x05usage\x12\x14\n" +
 	"\x05model\x18\x06 \x01(\tR\x05model\x12\x1d\n" +
 	"\n" +
-	"message_id\x18\a \x01(\tR\tmessageId\"\x93\x01\n" +
+	"message_id\x18\a \x01(\tR\tmessageId\x12\x18\n" +
+	"\asegment\x18\b \x01(\rR\asegment\x12\x12\n" +
+	"\x04loop\x18\t \x01(\rR\x04loop\x12\x12\n" +
+	"\x04last\x18\n" +
+	" \x01(\bR\x04last\"\x93\x01\n" +
 	"\x05Usage\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\x03R\x05input\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\x03R\x06output\x12\x1c\n" +
@@ -3997,7 +5671,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"cache_read\x18\x04 \x01(\x03R\tcacheRead\x12\x1f\n" +
 	"\vcache_write\x18\x05 \x01(\x03R\n" +
-	"cacheWrite\"\xb4\x01\n" +
+	"cacheWrite\"\xd0\x01\n" +
 	"\n" +
 	"StepFailed\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x12\n" +
@@ -4006,7 +5680,8 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x05cause\x18\x04 \x01(\tR\x05cause\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12\x1e\n" +
 	"\vretry_at_ms\x18\x06 \x01(\x03R\tretryAtMs\x12\x1a\n" +
-	"\bfailures\x18\a \x01(\rR\bfailures\"\"\n" +
+	"\bfailures\x18\a \x01(\rR\bfailures\x12\x1a\n" +
+	"\bcompacts\x18\b \x01(\bR\bcompacts\"\"\n" +
 	"\fStreamOpened\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\"L\n" +
 	"\n" +
@@ -4048,7 +5723,14 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\anext_ms\x18\x04 \x01(\x03R\x06nextMs\"3\n" +
 	"\x0fDeliveryDropped\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\x1e\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"g\n" +
+	"\fMcpServerSet\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12!\n" +
+	"\foptions_json\x18\x04 \x01(\fR\voptionsJson\"\"\n" +
+	"\x10McpServerRemoved\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x1e\n" +
 	"\bStateSet\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json\"]\n" +
 	"\x12SubAgentRegistered\x12\x14\n" +
@@ -4061,7 +5743,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\";\n" +
 	"\x0fSubAgentRemoved\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\x91\x06\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xa2\b\n" +
 	"\x04Base\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x14\n" +
 	"\x05class\x18\x02 \x01(\tR\x05class\x12\x12\n" +
@@ -4091,7 +5773,19 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"state_json\x18\x13 \x01(\fR\tstateJson\x123\n" +
 	"\n" +
 	"sub_agents\x18\x14 \x03(\v2\x14.journal.v1.SubAgentR\tsubAgents\x12+\n" +
-	"\aaliases\x18\x15 \x03(\v2\x11.journal.v1.AliasR\aaliases\"o\n" +
+	"\aaliases\x18\x15 \x03(\v2\x11.journal.v1.AliasR\aaliases\x12*\n" +
+	"\x05calls\x18\x16 \x03(\v2\x14.journal.v1.OpenCallR\x05calls\x129\n" +
+	"\vmcp_servers\x18\x17 \x03(\v2\x18.journal.v1.McpServerSetR\n" +
+	"mcpServers\x12<\n" +
+	"\n" +
+	"compaction\x18\x18 \x01(\v2\x1c.journal.v1.ContextCompactedR\n" +
+	"compaction\x12A\n" +
+	"\fcontinuation\x18\x19 \x01(\v2\x1d.journal.v1.ContinuationArmedR\fcontinuation\x12'\n" +
+	"\x05usage\x18\x1a \x01(\v2\x11.journal.v1.UsageR\x05usage\"t\n" +
+	"\bOpenCall\x122\n" +
+	"\x06opened\x18\x01 \x01(\v2\x1a.journal.v1.ToolCallOpenedR\x06opened\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x1a\n" +
+	"\bapproved\x18\x03 \x01(\bR\bapproved\"o\n" +
 	"\bSubAgent\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -4125,12 +5819,15 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"origin_ids\x18\a \x03(\tR\toriginIds\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\b \x01(\tR\tmessageId\x12\x1b\n" +
-	"\tby_server\x18\v \x01(\bR\bbyServer\"N\n" +
+	"\tby_server\x18\v \x01(\bR\bbyServer\"\x90\x01\n" +
 	"\n" +
 	"StepRecord\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12!\n" +
-	"\fcontent_json\x18\x02 \x01(\fR\vcontentJson\"\xb2\x01\n" +
+	"\fcontent_json\x18\x02 \x01(\fR\vcontentJson\x12\x18\n" +
+	"\asegment\x18\x03 \x01(\rR\asegment\x12\x12\n" +
+	"\x04loop\x18\x04 \x01(\rR\x04loop\x12\x12\n" +
+	"\x04last\x18\x05 \x01(\bR\x04last\"\xb2\x01\n" +
 	"\rDeliveryEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x18.journal.v1.DeliveryKindR\x04kind\x12\x1a\n" +
@@ -4161,7 +5858,23 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x12TURN_OUTCOME_ERROR\x10\x02\x12\x18\n" +
 	"\x14TURN_OUTCOME_ABORTED\x10\x03\x12\x18\n" +
 	"\x14TURN_OUTCOME_SKIPPED\x10\x04\x12\x1b\n" +
-	"\x17TURN_OUTCOME_RECOVERING\x10\x05*q\n" +
+	"\x17TURN_OUTCOME_RECOVERING\x10\x05*Q\n" +
+	"\bCallKind\x12\x19\n" +
+	"\x15CALL_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10CALL_KIND_SERVER\x10\x01\x12\x14\n" +
+	"\x10CALL_KIND_CLIENT\x10\x02*k\n" +
+	"\tToolState\x12\x1a\n" +
+	"\x16TOOL_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11TOOL_STATE_OUTPUT\x10\x01\x12\x14\n" +
+	"\x10TOOL_STATE_ERROR\x10\x02\x12\x15\n" +
+	"\x11TOOL_STATE_DENIED\x10\x03*\x83\x01\n" +
+	"\aSettler\x12\x17\n" +
+	"\x13SETTLER_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eSETTLER_SERVER\x10\x01\x12\x12\n" +
+	"\x0eSETTLER_CLIENT\x10\x02\x12\x0f\n" +
+	"\vSETTLER_RUN\x10\x03\x12\x12\n" +
+	"\x0eSETTLER_REPAIR\x10\x04\x12\x12\n" +
+	"\x0eSETTLER_EXPIRY\x10\x05*q\n" +
 	"\tDeltaKind\x12\x1a\n" +
 	"\x16DELTA_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fDELTA_KIND_TEXT\x10\x01\x12\x18\n" +
@@ -4189,122 +5902,164 @@ func file_journal_v1_journal_proto_rawDescGZIP() []byte {
 	return file_journal_v1_journal_proto_rawDescData
 }
 
-var file_journal_v1_journal_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_journal_v1_journal_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_journal_v1_journal_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_journal_v1_journal_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_journal_v1_journal_proto_goTypes = []any{
-	(ActivationCause)(0),       // 0: journal.v1.ActivationCause
-	(RemovalReason)(0),         // 1: journal.v1.RemovalReason
-	(TurnKind)(0),              // 2: journal.v1.TurnKind
-	(TurnOutcome)(0),           // 3: journal.v1.TurnOutcome
-	(DeltaKind)(0),             // 4: journal.v1.DeltaKind
-	(RecoveryDecision)(0),      // 5: journal.v1.RecoveryDecision
-	(DeliveryKind)(0),          // 6: journal.v1.DeliveryKind
-	(*Record)(nil),             // 7: journal.v1.Record
-	(*Event)(nil),              // 8: journal.v1.Event
-	(*AgentCreated)(nil),       // 9: journal.v1.AgentCreated
-	(*Activated)(nil),          // 10: journal.v1.Activated
-	(*Deactivated)(nil),        // 11: journal.v1.Deactivated
-	(*Cleared)(nil),            // 12: journal.v1.Cleared
-	(*TurnsReset)(nil),         // 13: journal.v1.TurnsReset
-	(*AgentDeleted)(nil),       // 14: journal.v1.AgentDeleted
-	(*MessagesPut)(nil),        // 15: journal.v1.MessagesPut
-	(*StoredMessage)(nil),      // 16: journal.v1.StoredMessage
-	(*MessagesMerged)(nil),     // 17: journal.v1.MessagesMerged
-	(*MessagesRemoved)(nil),    // 18: journal.v1.MessagesRemoved
-	(*TurnAccepted)(nil),       // 19: journal.v1.TurnAccepted
-	(*TurnStarted)(nil),        // 20: journal.v1.TurnStarted
-	(*TurnEnded)(nil),          // 21: journal.v1.TurnEnded
-	(*StepStarted)(nil),        // 22: journal.v1.StepStarted
-	(*StepFinished)(nil),       // 23: journal.v1.StepFinished
-	(*Usage)(nil),              // 24: journal.v1.Usage
-	(*StepFailed)(nil),         // 25: journal.v1.StepFailed
-	(*StreamOpened)(nil),       // 26: journal.v1.StreamOpened
-	(*ChunksKept)(nil),         // 27: journal.v1.ChunksKept
-	(*ChunkRun)(nil),           // 28: journal.v1.ChunkRun
-	(*PositionsReserved)(nil),  // 29: journal.v1.PositionsReserved
-	(*StreamClosed)(nil),       // 30: journal.v1.StreamClosed
-	(*RecoveryDetected)(nil),   // 31: journal.v1.RecoveryDetected
-	(*RecoveryDecided)(nil),    // 32: journal.v1.RecoveryDecided
-	(*RecoverySettled)(nil),    // 33: journal.v1.RecoverySettled
-	(*DeliveryQueued)(nil),     // 34: journal.v1.DeliveryQueued
-	(*DeliveryStarted)(nil),    // 35: journal.v1.DeliveryStarted
-	(*DeliveryDone)(nil),       // 36: journal.v1.DeliveryDone
-	(*DeliveryFailed)(nil),     // 37: journal.v1.DeliveryFailed
-	(*DeliveryDropped)(nil),    // 38: journal.v1.DeliveryDropped
-	(*StateSet)(nil),           // 39: journal.v1.StateSet
-	(*SubAgentRegistered)(nil), // 40: journal.v1.SubAgentRegistered
-	(*SubAgentRemoving)(nil),   // 41: journal.v1.SubAgentRemoving
-	(*SubAgentRemoved)(nil),    // 42: journal.v1.SubAgentRemoved
-	(*Base)(nil),               // 43: journal.v1.Base
-	(*SubAgent)(nil),           // 44: journal.v1.SubAgent
-	(*Alias)(nil),              // 45: journal.v1.Alias
-	(*AcceptedKey)(nil),        // 46: journal.v1.AcceptedKey
-	(*EndedRequest)(nil),       // 47: journal.v1.EndedRequest
-	(*StepRecord)(nil),         // 48: journal.v1.StepRecord
-	(*DeliveryEntry)(nil),      // 49: journal.v1.DeliveryEntry
+	(ActivationCause)(0),         // 0: journal.v1.ActivationCause
+	(RemovalReason)(0),           // 1: journal.v1.RemovalReason
+	(TurnKind)(0),                // 2: journal.v1.TurnKind
+	(TurnOutcome)(0),             // 3: journal.v1.TurnOutcome
+	(CallKind)(0),                // 4: journal.v1.CallKind
+	(ToolState)(0),               // 5: journal.v1.ToolState
+	(Settler)(0),                 // 6: journal.v1.Settler
+	(DeltaKind)(0),               // 7: journal.v1.DeltaKind
+	(RecoveryDecision)(0),        // 8: journal.v1.RecoveryDecision
+	(DeliveryKind)(0),            // 9: journal.v1.DeliveryKind
+	(*Record)(nil),               // 10: journal.v1.Record
+	(*Event)(nil),                // 11: journal.v1.Event
+	(*AgentCreated)(nil),         // 12: journal.v1.AgentCreated
+	(*Activated)(nil),            // 13: journal.v1.Activated
+	(*Deactivated)(nil),          // 14: journal.v1.Deactivated
+	(*Cleared)(nil),              // 15: journal.v1.Cleared
+	(*TurnsReset)(nil),           // 16: journal.v1.TurnsReset
+	(*AgentDeleted)(nil),         // 17: journal.v1.AgentDeleted
+	(*MessagesPut)(nil),          // 18: journal.v1.MessagesPut
+	(*StoredMessage)(nil),        // 19: journal.v1.StoredMessage
+	(*MessagesMerged)(nil),       // 20: journal.v1.MessagesMerged
+	(*MessagesRemoved)(nil),      // 21: journal.v1.MessagesRemoved
+	(*ContextSet)(nil),           // 22: journal.v1.ContextSet
+	(*ContextCompacted)(nil),     // 23: journal.v1.ContextCompacted
+	(*TurnAccepted)(nil),         // 24: journal.v1.TurnAccepted
+	(*TurnStarted)(nil),          // 25: journal.v1.TurnStarted
+	(*TurnEnded)(nil),            // 26: journal.v1.TurnEnded
+	(*StepStarted)(nil),          // 27: journal.v1.StepStarted
+	(*LoopStarted)(nil),          // 28: journal.v1.LoopStarted
+	(*LoopEnded)(nil),            // 29: journal.v1.LoopEnded
+	(*ToolCallOpened)(nil),       // 30: journal.v1.ToolCallOpened
+	(*ToolStarted)(nil),          // 31: journal.v1.ToolStarted
+	(*ToolSettled)(nil),          // 32: journal.v1.ToolSettled
+	(*CompactionStarted)(nil),    // 33: journal.v1.CompactionStarted
+	(*ApprovalDecided)(nil),      // 34: journal.v1.ApprovalDecided
+	(*ContinuationArmed)(nil),    // 35: journal.v1.ContinuationArmed
+	(*ContinuationDeferred)(nil), // 36: journal.v1.ContinuationDeferred
+	(*ContinuationDropped)(nil),  // 37: journal.v1.ContinuationDropped
+	(*StepFinished)(nil),         // 38: journal.v1.StepFinished
+	(*Usage)(nil),                // 39: journal.v1.Usage
+	(*StepFailed)(nil),           // 40: journal.v1.StepFailed
+	(*StreamOpened)(nil),         // 41: journal.v1.StreamOpened
+	(*ChunksKept)(nil),           // 42: journal.v1.ChunksKept
+	(*ChunkRun)(nil),             // 43: journal.v1.ChunkRun
+	(*PositionsReserved)(nil),    // 44: journal.v1.PositionsReserved
+	(*StreamClosed)(nil),         // 45: journal.v1.StreamClosed
+	(*RecoveryDetected)(nil),     // 46: journal.v1.RecoveryDetected
+	(*RecoveryDecided)(nil),      // 47: journal.v1.RecoveryDecided
+	(*RecoverySettled)(nil),      // 48: journal.v1.RecoverySettled
+	(*DeliveryQueued)(nil),       // 49: journal.v1.DeliveryQueued
+	(*DeliveryStarted)(nil),      // 50: journal.v1.DeliveryStarted
+	(*DeliveryDone)(nil),         // 51: journal.v1.DeliveryDone
+	(*DeliveryFailed)(nil),       // 52: journal.v1.DeliveryFailed
+	(*DeliveryDropped)(nil),      // 53: journal.v1.DeliveryDropped
+	(*McpServerSet)(nil),         // 54: journal.v1.McpServerSet
+	(*McpServerRemoved)(nil),     // 55: journal.v1.McpServerRemoved
+	(*StateSet)(nil),             // 56: journal.v1.StateSet
+	(*SubAgentRegistered)(nil),   // 57: journal.v1.SubAgentRegistered
+	(*SubAgentRemoving)(nil),     // 58: journal.v1.SubAgentRemoving
+	(*SubAgentRemoved)(nil),      // 59: journal.v1.SubAgentRemoved
+	(*Base)(nil),                 // 60: journal.v1.Base
+	(*OpenCall)(nil),             // 61: journal.v1.OpenCall
+	(*SubAgent)(nil),             // 62: journal.v1.SubAgent
+	(*Alias)(nil),                // 63: journal.v1.Alias
+	(*AcceptedKey)(nil),          // 64: journal.v1.AcceptedKey
+	(*EndedRequest)(nil),         // 65: journal.v1.EndedRequest
+	(*StepRecord)(nil),           // 66: journal.v1.StepRecord
+	(*DeliveryEntry)(nil),        // 67: journal.v1.DeliveryEntry
 }
 var file_journal_v1_journal_proto_depIdxs = []int32{
-	8,  // 0: journal.v1.Record.event:type_name -> journal.v1.Event
-	9,  // 1: journal.v1.Event.agent_created:type_name -> journal.v1.AgentCreated
-	10, // 2: journal.v1.Event.activated:type_name -> journal.v1.Activated
-	12, // 3: journal.v1.Event.cleared:type_name -> journal.v1.Cleared
-	14, // 4: journal.v1.Event.agent_deleted:type_name -> journal.v1.AgentDeleted
-	11, // 5: journal.v1.Event.deactivated:type_name -> journal.v1.Deactivated
-	13, // 6: journal.v1.Event.turns_reset:type_name -> journal.v1.TurnsReset
-	15, // 7: journal.v1.Event.messages_put:type_name -> journal.v1.MessagesPut
-	18, // 8: journal.v1.Event.messages_removed:type_name -> journal.v1.MessagesRemoved
-	17, // 9: journal.v1.Event.messages_merged:type_name -> journal.v1.MessagesMerged
-	19, // 10: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
-	20, // 11: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
-	21, // 12: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
-	22, // 13: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
-	23, // 14: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
-	25, // 15: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
-	26, // 16: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
-	27, // 17: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
-	29, // 18: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
-	30, // 19: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
-	31, // 20: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
-	32, // 21: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
-	33, // 22: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
-	34, // 23: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
-	36, // 24: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
-	37, // 25: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
-	38, // 26: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
-	35, // 27: journal.v1.Event.delivery_started:type_name -> journal.v1.DeliveryStarted
-	39, // 28: journal.v1.Event.state_set:type_name -> journal.v1.StateSet
-	40, // 29: journal.v1.Event.sub_agent_registered:type_name -> journal.v1.SubAgentRegistered
-	41, // 30: journal.v1.Event.sub_agent_removing:type_name -> journal.v1.SubAgentRemoving
-	42, // 31: journal.v1.Event.sub_agent_removed:type_name -> journal.v1.SubAgentRemoved
-	43, // 32: journal.v1.Event.base:type_name -> journal.v1.Base
-	0,  // 33: journal.v1.Activated.cause:type_name -> journal.v1.ActivationCause
-	16, // 34: journal.v1.MessagesPut.messages:type_name -> journal.v1.StoredMessage
-	16, // 35: journal.v1.MessagesMerged.into:type_name -> journal.v1.StoredMessage
-	1,  // 36: journal.v1.MessagesRemoved.reason:type_name -> journal.v1.RemovalReason
-	2,  // 37: journal.v1.TurnAccepted.kind:type_name -> journal.v1.TurnKind
-	3,  // 38: journal.v1.TurnEnded.outcome:type_name -> journal.v1.TurnOutcome
-	24, // 39: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
-	28, // 40: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
-	4,  // 41: journal.v1.ChunkRun.kind:type_name -> journal.v1.DeltaKind
-	5,  // 42: journal.v1.RecoveryDecided.decision:type_name -> journal.v1.RecoveryDecision
-	6,  // 43: journal.v1.DeliveryQueued.kind:type_name -> journal.v1.DeliveryKind
-	16, // 44: journal.v1.Base.messages:type_name -> journal.v1.StoredMessage
-	48, // 45: journal.v1.Base.steps:type_name -> journal.v1.StepRecord
-	46, // 46: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
-	47, // 47: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
-	47, // 48: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
-	49, // 49: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
-	44, // 50: journal.v1.Base.sub_agents:type_name -> journal.v1.SubAgent
-	45, // 51: journal.v1.Base.aliases:type_name -> journal.v1.Alias
-	47, // 52: journal.v1.AcceptedKey.ended:type_name -> journal.v1.EndedRequest
-	3,  // 53: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
-	6,  // 54: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
-	47, // 55: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
-	56, // [56:56] is the sub-list for method output_type
-	56, // [56:56] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	11, // 0: journal.v1.Record.event:type_name -> journal.v1.Event
+	12, // 1: journal.v1.Event.agent_created:type_name -> journal.v1.AgentCreated
+	13, // 2: journal.v1.Event.activated:type_name -> journal.v1.Activated
+	15, // 3: journal.v1.Event.cleared:type_name -> journal.v1.Cleared
+	17, // 4: journal.v1.Event.agent_deleted:type_name -> journal.v1.AgentDeleted
+	14, // 5: journal.v1.Event.deactivated:type_name -> journal.v1.Deactivated
+	16, // 6: journal.v1.Event.turns_reset:type_name -> journal.v1.TurnsReset
+	18, // 7: journal.v1.Event.messages_put:type_name -> journal.v1.MessagesPut
+	21, // 8: journal.v1.Event.messages_removed:type_name -> journal.v1.MessagesRemoved
+	20, // 9: journal.v1.Event.messages_merged:type_name -> journal.v1.MessagesMerged
+	22, // 10: journal.v1.Event.context_set:type_name -> journal.v1.ContextSet
+	23, // 11: journal.v1.Event.context_compacted:type_name -> journal.v1.ContextCompacted
+	24, // 12: journal.v1.Event.turn_accepted:type_name -> journal.v1.TurnAccepted
+	25, // 13: journal.v1.Event.turn_started:type_name -> journal.v1.TurnStarted
+	26, // 14: journal.v1.Event.turn_ended:type_name -> journal.v1.TurnEnded
+	27, // 15: journal.v1.Event.step_started:type_name -> journal.v1.StepStarted
+	30, // 16: journal.v1.Event.tool_call_opened:type_name -> journal.v1.ToolCallOpened
+	38, // 17: journal.v1.Event.step_finished:type_name -> journal.v1.StepFinished
+	40, // 18: journal.v1.Event.step_failed:type_name -> journal.v1.StepFailed
+	31, // 19: journal.v1.Event.tool_started:type_name -> journal.v1.ToolStarted
+	32, // 20: journal.v1.Event.tool_settled:type_name -> journal.v1.ToolSettled
+	28, // 21: journal.v1.Event.loop_started:type_name -> journal.v1.LoopStarted
+	29, // 22: journal.v1.Event.loop_ended:type_name -> journal.v1.LoopEnded
+	33, // 23: journal.v1.Event.compaction_started:type_name -> journal.v1.CompactionStarted
+	34, // 24: journal.v1.Event.approval_decided:type_name -> journal.v1.ApprovalDecided
+	35, // 25: journal.v1.Event.continuation_armed:type_name -> journal.v1.ContinuationArmed
+	36, // 26: journal.v1.Event.continuation_deferred:type_name -> journal.v1.ContinuationDeferred
+	37, // 27: journal.v1.Event.continuation_dropped:type_name -> journal.v1.ContinuationDropped
+	41, // 28: journal.v1.Event.stream_opened:type_name -> journal.v1.StreamOpened
+	42, // 29: journal.v1.Event.chunks_kept:type_name -> journal.v1.ChunksKept
+	44, // 30: journal.v1.Event.positions_reserved:type_name -> journal.v1.PositionsReserved
+	45, // 31: journal.v1.Event.stream_closed:type_name -> journal.v1.StreamClosed
+	46, // 32: journal.v1.Event.recovery_detected:type_name -> journal.v1.RecoveryDetected
+	47, // 33: journal.v1.Event.recovery_decided:type_name -> journal.v1.RecoveryDecided
+	48, // 34: journal.v1.Event.recovery_settled:type_name -> journal.v1.RecoverySettled
+	49, // 35: journal.v1.Event.delivery_queued:type_name -> journal.v1.DeliveryQueued
+	51, // 36: journal.v1.Event.delivery_done:type_name -> journal.v1.DeliveryDone
+	52, // 37: journal.v1.Event.delivery_failed:type_name -> journal.v1.DeliveryFailed
+	53, // 38: journal.v1.Event.delivery_dropped:type_name -> journal.v1.DeliveryDropped
+	50, // 39: journal.v1.Event.delivery_started:type_name -> journal.v1.DeliveryStarted
+	56, // 40: journal.v1.Event.state_set:type_name -> journal.v1.StateSet
+	54, // 41: journal.v1.Event.mcp_server_set:type_name -> journal.v1.McpServerSet
+	55, // 42: journal.v1.Event.mcp_server_removed:type_name -> journal.v1.McpServerRemoved
+	57, // 43: journal.v1.Event.sub_agent_registered:type_name -> journal.v1.SubAgentRegistered
+	58, // 44: journal.v1.Event.sub_agent_removing:type_name -> journal.v1.SubAgentRemoving
+	59, // 45: journal.v1.Event.sub_agent_removed:type_name -> journal.v1.SubAgentRemoved
+	60, // 46: journal.v1.Event.base:type_name -> journal.v1.Base
+	0,  // 47: journal.v1.Activated.cause:type_name -> journal.v1.ActivationCause
+	19, // 48: journal.v1.MessagesPut.messages:type_name -> journal.v1.StoredMessage
+	19, // 49: journal.v1.MessagesMerged.into:type_name -> journal.v1.StoredMessage
+	1,  // 50: journal.v1.MessagesRemoved.reason:type_name -> journal.v1.RemovalReason
+	39, // 51: journal.v1.ContextCompacted.usage:type_name -> journal.v1.Usage
+	2,  // 52: journal.v1.TurnAccepted.kind:type_name -> journal.v1.TurnKind
+	3,  // 53: journal.v1.TurnEnded.outcome:type_name -> journal.v1.TurnOutcome
+	4,  // 54: journal.v1.ToolCallOpened.kind:type_name -> journal.v1.CallKind
+	5,  // 55: journal.v1.ToolSettled.state:type_name -> journal.v1.ToolState
+	6,  // 56: journal.v1.ToolSettled.by:type_name -> journal.v1.Settler
+	39, // 57: journal.v1.StepFinished.usage:type_name -> journal.v1.Usage
+	43, // 58: journal.v1.ChunksKept.runs:type_name -> journal.v1.ChunkRun
+	7,  // 59: journal.v1.ChunkRun.kind:type_name -> journal.v1.DeltaKind
+	8,  // 60: journal.v1.RecoveryDecided.decision:type_name -> journal.v1.RecoveryDecision
+	9,  // 61: journal.v1.DeliveryQueued.kind:type_name -> journal.v1.DeliveryKind
+	19, // 62: journal.v1.Base.messages:type_name -> journal.v1.StoredMessage
+	66, // 63: journal.v1.Base.steps:type_name -> journal.v1.StepRecord
+	64, // 64: journal.v1.Base.accepted:type_name -> journal.v1.AcceptedKey
+	65, // 65: journal.v1.Base.ended:type_name -> journal.v1.EndedRequest
+	65, // 66: journal.v1.Base.failed:type_name -> journal.v1.EndedRequest
+	67, // 67: journal.v1.Base.deliveries:type_name -> journal.v1.DeliveryEntry
+	62, // 68: journal.v1.Base.sub_agents:type_name -> journal.v1.SubAgent
+	63, // 69: journal.v1.Base.aliases:type_name -> journal.v1.Alias
+	61, // 70: journal.v1.Base.calls:type_name -> journal.v1.OpenCall
+	54, // 71: journal.v1.Base.mcp_servers:type_name -> journal.v1.McpServerSet
+	23, // 72: journal.v1.Base.compaction:type_name -> journal.v1.ContextCompacted
+	35, // 73: journal.v1.Base.continuation:type_name -> journal.v1.ContinuationArmed
+	39, // 74: journal.v1.Base.usage:type_name -> journal.v1.Usage
+	30, // 75: journal.v1.OpenCall.opened:type_name -> journal.v1.ToolCallOpened
+	65, // 76: journal.v1.AcceptedKey.ended:type_name -> journal.v1.EndedRequest
+	3,  // 77: journal.v1.EndedRequest.outcome:type_name -> journal.v1.TurnOutcome
+	9,  // 78: journal.v1.DeliveryEntry.kind:type_name -> journal.v1.DeliveryKind
+	65, // 79: journal.v1.DeliveryEntry.ended:type_name -> journal.v1.EndedRequest
+	80, // [80:80] is the sub-list for method output_type
+	80, // [80:80] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_journal_v1_journal_proto_init() }
@@ -4322,12 +6077,24 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_MessagesPut)(nil),
 		(*Event_MessagesRemoved)(nil),
 		(*Event_MessagesMerged)(nil),
+		(*Event_ContextSet)(nil),
+		(*Event_ContextCompacted)(nil),
 		(*Event_TurnAccepted)(nil),
 		(*Event_TurnStarted)(nil),
 		(*Event_TurnEnded)(nil),
 		(*Event_StepStarted)(nil),
+		(*Event_ToolCallOpened)(nil),
 		(*Event_StepFinished)(nil),
 		(*Event_StepFailed)(nil),
+		(*Event_ToolStarted)(nil),
+		(*Event_ToolSettled)(nil),
+		(*Event_LoopStarted)(nil),
+		(*Event_LoopEnded)(nil),
+		(*Event_CompactionStarted)(nil),
+		(*Event_ApprovalDecided)(nil),
+		(*Event_ContinuationArmed)(nil),
+		(*Event_ContinuationDeferred)(nil),
+		(*Event_ContinuationDropped)(nil),
 		(*Event_StreamOpened)(nil),
 		(*Event_ChunksKept)(nil),
 		(*Event_PositionsReserved)(nil),
@@ -4341,6 +6108,8 @@ func file_journal_v1_journal_proto_init() {
 		(*Event_DeliveryDropped)(nil),
 		(*Event_DeliveryStarted)(nil),
 		(*Event_StateSet)(nil),
+		(*Event_McpServerSet)(nil),
+		(*Event_McpServerRemoved)(nil),
 		(*Event_SubAgentRegistered)(nil),
 		(*Event_SubAgentRemoving)(nil),
 		(*Event_SubAgentRemoved)(nil),
@@ -4351,8 +6120,8 @@ func file_journal_v1_journal_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_journal_v1_journal_proto_rawDesc), len(file_journal_v1_journal_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   43,
+			NumEnums:      10,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

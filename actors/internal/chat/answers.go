@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+
+	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
+	"github.com/holdfast-dev/holdfast/protocol/uimessage"
+)
+
+// Answers are what people and clients have to say to open calls, and the
+// continuation that goes on with it (the barrier of chat.md 4.4).
+type Answers struct {
+	Pending  *Continuation // armed; its turn does not exist yet, or has not started
+	Deferred *Continuation // follows the one that runs
+	Arms     uint64        // counts, so that no wait is used twice
+}
+
+// Continuation is a turn to come.
+type Continuation struct {
+	Request     string
+	Arm         uint64
+	FireAt      int64  // not before
+	Page        string // of the client that has answered last
+	Body        json.RawMessage
+	ClientTools json.RawMessage
+	Turn        uint64 // it has fired: this is its turn; 0: it has not
+}
+
+// Responder is who answers a call.
+type Responder struct {
+	Page string // of the socket, "" if there is none: it owns the continuation
+	Who  string // whom it speaks for, if the author's program knows; for the record
+}
+
+type (
+	// Answer is the outcome of a call by a client or a person. The first one counts:
+	// a second one is ErrSettled, one for a call that nobody has made ErrNoCall.
+	Answer struct {
+		CallID      string
+		Output      json.RawMessage
+		Failed      bool
+		ErrorText   string          // of Failed; "": it was declined
+		Continue    bool            // the turn goes on when all siblings are answered
+		ClientTools json.RawMessage // nil: as they were
+		By          Responder
+		Now         int64
+		Ids         Ids
+	}
+
+	// Approve is a person's decision on a call that waits for one.
+	Approve struct {
+		CallID   string
+		Approved bool
+		Reason   string
+		Continue bool
+		By       Responder
+		Now      int64
+		Ids      Ids
+	}
+
+	// OpenCall: the model has asked for a call. It is stepped before the chunk that
+	// shows the call.
+	OpenCall struct {
+		Turn    uint64
+		Step    uint32
+		Attempt uint32
+		Call    Call // ID, Tool, Kind, Input, ApprovalID, Repeatable, Expires
+	}
+
+	// ToolReturned is the outcome of RunTool. A call that was settled meanwhile stays
+	// as it is; that of a turn that is over is noted, if its call is still open.
+	ToolReturned struct {
+		CallID  string
+		Attempt uint32
+		Output  json.RawMessage
+		Failed  bool
+		Text    string // of Failed, as the model and visitors may see it
+		Chunked bool   // the stream's chunks say it already
+		Now     int64
+	}
+
+	// LoopStopped is an outcome of CallModel: the loop is over before the model was
+	// asked again.
+	LoopStopped struct {
+		Turn    uint64
+		Step    uint32
+		Attempt uint32
+		Reason  string // finish reason
+		Failed  string // if not "", the turn ends as an error with this text, fit for a visitor
+		Cause   string // for operators: step-limit, stop-when, budget, repeated-call
+		Cleaned *uimessage.Message
+	}
+
+	// StartLoop: the author's handler asks the model loop. Refused with ErrTurnOver.
+	StartLoop struct {
+		Turn    uint64
+		Attempt uint32
+		Loop    uint32 // from 1, in the order in which this run of the handler asks
+	}
+
+	// Compacted is the outcome of Compact. Failed ends the turn as an error.
+	Compacted struct {
+		Turn    uint64
+		Attempt uint32
+		UptoID  string
+		Summary string
+		Model   string
+		Usage   *pb.Usage
+		Failed  string // text fit for a visitor
+		Text    string // for operators
+		Now     int64
+	}
+)
+
+func (Answer) command()       {}
+func (Approve) command()      {}
+func (OpenCall) command()     {}
+func (ToolReturned) command() {}
+func (LoopStopped) command()  {}
+func (StartLoop) command()    {}
+func (Compacted) command()    {}
+
+type (
+	// RunTool runs a call of the server's.
+	RunTool struct {
+		CallID  string
+		Attempt uint32
+	}
+
+	// Compact has the conversation summed up for models, because it did not fit.
+	Compact struct {
+		Turn    uint64
+		Attempt uint32
+	}
+)
+
+func (RunTool) effect() {}
+func (Compact) effect() {}
+
+// Refusals of what concerns a call.
+var (
+	ErrNoCall  = errors.New("no message has a call of that id")
+	ErrSettled = errors.New("the call has an outcome already")
+	ErrNotYet  = errors.New("the input of the call is not complete yet")
+	ErrServers = errors.New("the call is the server's to run")
+)
+
+func (c *Core) decideAnswer(Answer) ([]Event, error)       { return nil, ErrNoCall }
+func (c *Core) decideApprove(Approve) ([]Event, error)     { return nil, ErrNoCall }
+func (c *Core) decideOpenCall(OpenCall) ([]Event, error)   { return nil, ErrTurnOver }
+func (c *Core) decideToolReturned(ToolReturned) []Event    { return nil }
+func (c *Core) decideLoopStopped(LoopStopped) []Event      { return nil }
+func (c *Core) decideStartLoop(StartLoop) ([]Event, error) { return nil, ErrTurnOver }
+func (c *Core) decideCompacted(Compacted) []Event          { return nil }
