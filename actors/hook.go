@@ -157,6 +157,8 @@ func (a *shell) told(events []chat.Event) {
 		case *journalv1.Event_TurnEnded:
 			delete(a.makers, e.TurnEnded.GetTurn())
 			over = true
+		case *journalv1.Event_LoopEnded:
+			a.loopEnded(e.LoopEnded)
 		case *journalv1.Event_SubAgentRemoved:
 			a.removed()
 		case *journalv1.Event_RecoveryDetected:
