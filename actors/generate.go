@@ -90,10 +90,7 @@ func (a *shell) startLoop(t *Turn, number uint32, g Generation, end chan<- loopE
 		end <- loopEnd{result: result}
 		return
 	}
-	setup := a.newSetup(running, TurnConfig{
-		Model: g.Model, Instructions: g.Instructions, Messages: g.Messages, Tools: g.Tools, ActiveTools: g.ActiveTools, ToolChoice: g.ToolChoice,
-		MaxSteps: g.MaxSteps, StopWhen: g.StopWhen, MaxOutputTokens: g.MaxOutputTokens, Temperature: g.Temperature,
-	})
+	setup := a.newSetup(running, TurnConfig(g))
 	setup.number = number
 	a.loop, a.looped = setup, end
 	if err := a.decide(chat.StartLoop{Turn: running.ID, Attempt: running.Attempt, Loop: number}, "", a.core.Step); err != nil {

@@ -156,6 +156,9 @@ func (a *shell) told(events []chat.Event) {
 			delete(a.makers, e.TurnStarted.GetTurn())
 		case *journalv1.Event_TurnEnded:
 			delete(a.makers, e.TurnEnded.GetTurn())
+			if a.loop != nil && a.loop.turn == e.TurnEnded.GetTurn() {
+				a.loop, a.looped = nil, nil
+			}
 			over = true
 		case *journalv1.Event_LoopEnded:
 			a.loopEnded(e.LoopEnded)

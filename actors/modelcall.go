@@ -18,6 +18,7 @@ import (
 func (m *modelStep) call(ctx context.Context, p model.ToolCall) error {
 	id := m.id(p.CallID)
 	delete(m.started, id)
+	delete(m.ids, p.CallID) // if it comes again it is another call
 	m.calls++
 	tool, input, approve, err := m.examine(ctx, p)
 	said := model.Content{Kind: model.ToolCallContent, CallID: id, Tool: valid(p.Tool), Input: uimessage.NormalizeInput(input), Metadata: p.Metadata}
@@ -62,7 +63,7 @@ func (m *modelStep) call(ctx context.Context, p model.ToolCall) error {
 func (m *modelStep) examine(ctx context.Context, p model.ToolCall) (tool Tool, input json.RawMessage, approve bool, err error) {
 	tool, ok := m.cfg.tools.get(p.Tool)
 	if !ok {
-		return tool, p.Input, false, fmt.Errorf("There is no tool named %.100q.", p.Tool) //nolint:staticcheck // a sentence for the model
+		return tool, p.Input, false, sentence(fmt.Sprintf("There is no tool named %.100q.", p.Tool))
 	}
 	input = p.Input
 	if len(bytes.TrimSpace(input)) == 0 {
@@ -78,7 +79,7 @@ func (m *modelStep) examine(ctx context.Context, p model.ToolCall) (tool Tool, i
 	if err == nil && tool.approval != nil {
 		if p := guard(func() { approve = tool.approval(input) }); p != nil {
 			m.loop.log.Error("panic in author's code", "tool", tool.Name, "error", p)
-			err = errors.New(toolPanicked)
+			err = sentence(toolPanicked)
 		}
 	}
 	return tool, input, approve, err
@@ -88,14 +89,14 @@ func (m *modelStep) examine(ctx context.Context, p model.ToolCall) (tool Tool, i
 func (t Tool) takes(input json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(input, &object); err != nil || object == nil {
-		return fmt.Errorf("The input is not a JSON object: %.200q.", input) //nolint:staticcheck // a sentence for the model
+		return sentence(fmt.Sprintf("The input is not a JSON object: %.200q.", input))
 	}
 	if t.check == nil {
 		return nil
 	}
 	var wrong error
 	if p := guard(func() { wrong = t.check(input) }); p != nil {
-		return errors.New(toolPanicked)
+		return sentence(toolPanicked)
 	}
 	return wrong
 }

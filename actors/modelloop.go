@@ -41,9 +41,10 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 	l := &loopStep{
 		shell: a, e: e, setup: a.loopSetup(t, entries), class: a.class, self: a.inTurn(), log: a.log.With("request", t.Request),
 		out: newStream(a, t.ID, t.Attempt, t.Request), request: t.Request, key: fmt.Sprintf("%s/%d/%d", a.addr, e.Turn, e.Step),
-		chain: chainSteps(s, t), used: make(map[string]bool),
+		used: make(map[string]bool),
 	}
 	l.before, l.own = split(t, entries)
+	l.chain = l.finished()
 	for _, p := range l.parts() {
 		if p.IsTool() {
 			l.used[p.ToolCallID] = true
@@ -158,6 +159,7 @@ func stepResult(said []model.Content, parts []uimessage.Part) StepResult {
 		case model.ToolCallContent:
 			p, _ := partOf(parts, c.CallID)
 			s.Calls = append(s.Calls, CallResult{ID: c.CallID, Tool: c.Tool, Input: c.Input, State: p.State, Output: p.Output, ErrorText: p.ErrorText})
+		case model.FileContent, model.ToolResultContent: // no words of the model's
 		}
 	}
 	return s
@@ -354,11 +356,15 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// chainSteps counts the steps that the answer has had.
-func chainSteps(s *chat.State, t *chat.Turn) int {
-	id := t.MessageID
-	if st := &s.Stream; st.Open && st.Turn == t.ID {
-		id = st.Message().ID
+// finished counts the steps that the answer has had in this loop.
+func (l *loopStep) finished() int {
+	n := 0
+	for _, e := range l.own {
+		for _, r := range e.Steps {
+			if r.Loop == l.setup.number {
+				n++
+			}
+		}
 	}
-	return len(s.Transcript.Steps(id))
+	return n
 }

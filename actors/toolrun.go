@@ -14,6 +14,14 @@ import (
 // toolPanicked is what the model is told of a function that has panicked.
 const toolPanicked = "The tool has failed."
 
+// sentence is an error whose text is written for the model.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
+
+// errInterrupted is what the model is told of a call that was ended from outside.
+var errInterrupted = sentence("The call was interrupted; its outcome is unknown.")
+
 // prepareTool runs a call of the server's.
 func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 	t, c := a.core.State.Turns.Running(), a.core.State.Call(e.CallID)
@@ -36,7 +44,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		if err == nil {
 			tool, ok := cfg.tools.get(name)
 			if !ok || tool.run == nil {
-				err = fmt.Errorf("There is no tool named %.100q.", name) //nolint:staticcheck // a sentence for the model
+				err = sentence(fmt.Sprintf("There is no tool named %.100q.", name))
 			} else {
 				output, err = a.runTool(ctx, tool, call, input, out)
 			}
@@ -44,6 +52,9 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 			err = errors.New(publicText(err))
 		}
 		chunk := uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output}
+		if err != nil && ctx.Err() != nil {
+			err = errInterrupted
+		}
 		if err != nil {
 			log.Info("a tool failed", "error", err)
 			outcome.Failed, outcome.Text = true, valid(err.Error())
@@ -81,7 +92,7 @@ func (rt *Runtime) execute(ctx context.Context, tool Tool, call *ToolCall, input
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, toolCallKey{}, call)
-	late := fmt.Errorf("The tool took longer than %s.", tool.timeout) //nolint:staticcheck // a sentence for the model
+	late := sentence(fmt.Sprintf("The tool took longer than %s.", tool.timeout))
 	if tool.timeout > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, tool.timeout, late)
 		defer cancel()
@@ -108,9 +119,9 @@ func (rt *Runtime) execute(ctx context.Context, tool Tool, call *ToolCall, input
 	switch {
 	case o.panicked != nil:
 		rt.cfg.Log.Error("panic in author's code", "tool", tool.Name, "error", o.panicked)
-		return nil, errors.New(toolPanicked)
+		return nil, sentence(toolPanicked)
 	case !json.Valid(o.output):
-		return nil, errors.New("The tool's result is not JSON.") //nolint:staticcheck // a sentence for the model
+		return nil, sentence("The tool's result is not JSON.")
 	}
 	return o.output, nil
 }
