@@ -26,9 +26,6 @@ var errInterrupted = sentence("The call was interrupted; its outcome is unknown.
 func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 	t, c := a.core.State.Turns.Running(), a.core.State.Call(e.CallID)
 	outcome := chat.ToolReturned{CallID: e.CallID, Attempt: e.Attempt}
-	if t == nil || c == nil {
-		return func(context.Context) chat.Command { return nil } // it is not due any more
-	}
 	setup := a.loopSetup(t, a.entries(t))
 	out, log, me := newStream(a, t.ID, t.Attempt, t.Request), a.log.With("request", t.Request, "call", c.ID, "tool", c.Tool), a.addr
 	name, input := c.Tool, c.Input
