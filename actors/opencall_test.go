@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-dev/holdfast/actors"
@@ -45,7 +46,10 @@ func TestOpenCallsAreThoseOfTheConversationAndOfWhatIsBeingWritten(t *testing.T)
 		}
 		require.Equal(t, stored, open())
 
-		require.NoError(t, r.Submit(t.Context(), submit("r1", "hi")))
+		go func() { // the author's program asks: what is open stays so
+			_, err := r.SaveMessages(t.Context(), []uimessage.Message{said("u1", uimessage.User, "hi")})
+			assert.NoError(t, err)
+		}()
 		next <- uimessage.Chunk{Type: "tool-input-available", ToolCallID: "c4", ToolName: "clock", Input: []byte(`{}`)}
 		calls := open()
 		require.Len(t, calls, 3)
