@@ -98,6 +98,9 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // problem says what is wrong with t; "": nothing.
 func (t Tool) problem() string {
+	if t.fault != "" {
+		return t.fault
+	}
 	if !toolName.MatchString(t.Name) {
 		return fmt.Sprintf("its name must match %s", toolName)
 	}

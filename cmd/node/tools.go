@@ -59,7 +59,8 @@ const (
 )
 
 // tide takes its time, and shows how far it is.
-func tide(ctx context.Context, call *actors.ToolCall, in gaugeInput) (level, error) {
+func tide(ctx context.Context, in gaugeInput) (level, error) {
+	call := actors.ToolCallFrom(ctx)
 	n := in.Readings
 	if n <= 0 {
 		n = 5
@@ -110,7 +111,8 @@ type entry struct {
 }
 
 // logEntry writes an entry, or finds it written by the same call, run before a crash.
-func logEntry(ctx context.Context, call *actors.ToolCall, in entryInput) (written, error) {
+func logEntry(ctx context.Context, in entryInput) (written, error) {
+	call := actors.ToolCallFrom(ctx)
 	book, err := actors.UpdateState(ctx, call.Self.Ref, func(b *logbook) error {
 		if !slices.ContainsFunc(b.Entries, func(e entry) bool { return e.Call == call.ID }) {
 			b.Entries = append(b.Entries, entry{Call: call.ID, Text: in.Entry})

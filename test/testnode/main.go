@@ -52,7 +52,7 @@ type options struct {
 }
 
 func run(ctx context.Context, o options) (err error) {
-	cfg := node.Config{Agents: agents(), Data: o.data, Protocol: protocol.Config{
+	cfg := node.Config{Agents: append(agents(), errandAgent(o.data)), Data: o.data, Protocol: protocol.Config{
 		CORS: protocol.AnyOrigin(), OriginPatterns: []string{"*"},
 		WriteTimeout: o.writeTimeout, Paths: custom, BeforeConnect: deny(protocol.Unauthenticated), BeforeRequest: deny(protocol.Denied),
 	}}

@@ -43,7 +43,8 @@ type (
 	}
 )
 
-func progress(ctx context.Context, call *actors.ToolCall, _ steps) (share, error) {
+func progress(ctx context.Context, _ steps) (share, error) {
+	call := actors.ToolCallFrom(ctx)
 	whole := share{Pct: 100, OK: true}
 	for i, s := range []share{{Pct: 10}, {Pct: 60}, whole} {
 		if i > 0 {

@@ -19,21 +19,21 @@ const (
 )
 
 var toolScripts = map[string]toolScript{
-	"servertool":    {calls(call("call_w1", "getWeather", cityInput)), says(0, "It is ", "7C in Oslo.")},
-	"servertoolerr": {calls(call("call_we1", "brokenTool", cityInput)), says(0, "The tool failed.")},
-	"prelim":        {calls(call("call_p1", "progressTool", `{"n":2}`)), says(0, "Done.")},
-	"clienttool":    {append(says(0, "Let me check."), call("call_l1", "getLocation", `{"accuracy":"high"}`)), says(pace, "You are ", "in Oslo.")},
+	"servertool":    {calls(call("call_w1", "getWeather", cityInput)), says("t2", 0, "It is ", "7C in Oslo.")},
+	"servertoolerr": {calls(call("call_we1", "brokenTool", cityInput)), says("t2", 0, "The tool failed.")},
+	"prelim":        {calls(call("call_p1", "progressTool", `{"n":2}`)), says("t2", 0, "Done.")},
+	"clienttool":    {append(says("t1", 0, "Let me check."), call("call_l1", "getLocation", `{"accuracy":"high"}`)), says("t2", pace, "You are ", "in Oslo.")},
 	"clienttoolfast": {
-		append(says(0, "Let me check."), call("call_l1", "getLocation", `{"accuracy":"high"}`)), says(0, "You are ", "in Oslo."),
+		append(says("t1", 0, "Let me check."), call("call_l1", "getLocation", `{"accuracy":"high"}`)), says("t2", 0, "You are ", "in Oslo."),
 	},
-	"slowcont":     {calls(call("call_l1", "getLocation", "{}")), says(paceSlow, numbered("c", 10)...)},
-	"veryslowcont": {calls(call("call_l1", "getLocation", "{}")), says(150*time.Millisecond, numbered("c", 40)...)},
-	"twoclient":    {calls(call("call_a", "getLocation", "{}"), call("call_b", "getTimezone", "{}")), says(pace, "Oslo, CET.")},
-	"approval":     {calls(call("call_d1", "deleteFile", `{"path":"/tmp/x"}`)), says(pace, "Handled the deletion decision.")},
+	"slowcont":     {calls(call("call_l1", "getLocation", "{}")), says("t2", paceSlow, numbered("c", 10)...)},
+	"veryslowcont": {calls(call("call_l1", "getLocation", "{}")), says("t2", 150*time.Millisecond, numbered("c", 40)...)},
+	"twoclient":    {calls(call("call_a", "getLocation", "{}"), call("call_b", "getTimezone", "{}")), says("t2", pace, "Oslo, CET.")},
+	"approval":     {calls(call("call_d1", "deleteFile", `{"path":"/tmp/x"}`)), says("t2", pace, "Handled the deletion decision.")},
 	// These are not the kit's.
-	"confirm": {calls(call("call_s1", "shareScreen", "{}")), says(0, "Shared.")},
+	"confirm": {calls(call("call_s1", "shareScreen", "{}")), says("t2", 0, "Shared.")},
 	"mixed": {
-		calls(call("call_l1", "getLocation", "{}"), call("call_d1", "deleteFile", `{"path":"/tmp/x"}`)), says(0, "Both answered."),
+		calls(call("call_l1", "getLocation", "{}"), call("call_d1", "deleteFile", `{"path":"/tmp/x"}`)), says("t2", 0, "Both answered."),
 	},
 	"tellresults": {calls(call("call_l1", "getLocation", "{}")), nil},
 }
@@ -95,6 +95,7 @@ func call(id, tool, input string) scripted.Step {
 	return scripted.Call{ID: id, Tool: tool, Pieces: []string{input[:half], input[half:]}}
 }
 
-func says(every time.Duration, pieces ...string) scripted.Answer {
-	return scripted.Answer{scripted.Text{Pieces: pieces, Every: every}}
+// says waits before the block and before each piece.
+func says(id string, every time.Duration, pieces ...string) scripted.Answer {
+	return scripted.Answer{scripted.Wait(every), scripted.Text{ID: id, Pieces: pieces, Every: every}, scripted.Wait(2 * every)}
 }
