@@ -226,4 +226,3 @@ func (e *errand) effects() map[string][]string {
 	}
 	return found
 }
-
