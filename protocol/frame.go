@@ -81,7 +81,7 @@ func (o *object) end(kind string) []byte {
 const chatResponse = "cf_agent_use_chat_response"
 
 var (
-	mcpFrame   = []byte(`{"mcp":{"prompts":[],"resources":[],"servers":{},"tools":[]},"type":"cf_agent_mcp_servers"}`)
+	noMCP      = []byte(`{"mcp":{"prompts":[],"resources":[],"servers":{},"tools":[]},"type":"cf_agent_mcp_servers"}`)
 	clearFrame = []byte(`{"type":"cf_agent_chat_clear"}`)
 )
 

@@ -66,7 +66,7 @@ func (r *room) view(it feed.View) {
 	if pushed(it) {
 		r.push(a.seat, it)
 	}
-	r.direct(a.seat, noneFrame("idle", a.probe))
+	r.idle(a.seat, a.probe)
 }
 
 // greet lets s take part from here on and sends the connect sequence.
@@ -83,11 +83,11 @@ func (r *room) greet(s *seat, it feed.View) {
 		r.offer(s, probe{})
 	case r.recovering: // says more than that its request is pending, which it is
 		r.direct(s, recoveringFrame(true, r.retrying))
-		s.parked = len(r.pending) > 0
-	case len(r.pending) > 0:
+		s.parked = r.waitsFor(s) != ""
+	case r.waitsFor(s) != "":
 		r.park(s, probe{})
 	}
-	r.introduce(s, it.State)
+	r.introduce(s, it)
 	full := pushed(it)
 	if full && !streaming {
 		r.push(s, it)
@@ -100,7 +100,8 @@ func (r *room) greet(s *seat, it feed.View) {
 }
 
 // introduce tells s who the agent is and what it is like, as far as s is to know.
-func (r *room) introduce(s *seat, state []byte) {
+func (r *room) introduce(s *seat, it feed.View) {
+	state := it.State
 	if s.terms.NoProtocol {
 		return
 	}
@@ -110,7 +111,7 @@ func (r *room) introduce(s *seat, state []byte) {
 	if state != nil {
 		r.direct(s, stateFrame(state))
 	}
-	r.direct(s, mcpFrame)
+	r.direct(s, mcpFrame(it.MCP))
 }
 
 func (r *room) push(s *seat, it feed.View) {
@@ -188,7 +189,7 @@ func (r *room) resume(s *seat, p probe) *ask {
 	if first {
 		return r.newAsk(s, false, p)
 	}
-	r.direct(s, noneFrame("idle", p))
+	r.idle(s, p)
 	return nil
 }
 
@@ -201,18 +202,20 @@ func (r *room) settle(a *ask) {
 	}
 	delete(r.asks, a.n)
 	if !r.answer(a.seat, a.probe) {
-		r.direct(a.seat, noneFrame("idle", a.probe))
+		r.idle(a.seat, a.probe)
 	}
 }
 
 // answer tells s what there is to resume; false if nothing is.
 func (r *room) answer(s *seat, p probe) bool {
 	switch {
+	case r.stream.offerable() && !r.owns(s, r.stream.page):
+		r.direct(s, noneFrame("continuation-owned", p))
 	case r.stream.offerable():
 		r.offer(s, p)
-	case r.failed != nil:
+	case r.failed != nil && r.armed == nil:
 		r.direct(s, resumingFrame(r.failed.ended.Request, p))
-	case len(r.pending) > 0:
+	case r.waitsFor(s) != "":
 		r.park(s, p)
 	default:
 		return false
@@ -236,7 +239,7 @@ func (r *room) offer(s *seat, p probe) {
 // is one, or released when there will be none.
 func (r *room) park(s *seat, p probe) {
 	s.parked = true
-	r.direct(s, pendingFrame(r.pending[len(r.pending)-1], p))
+	r.direct(s, pendingFrame(r.waitsFor(s), p))
 }
 
 // offerToParked: the open stream has its first chunk, its request waits no
@@ -246,7 +249,7 @@ func (r *room) offerToParked() {
 	sender := r.senders[r.stream.request]
 	for _, s := range r.log.seats {
 		switch {
-		case !s.parked:
+		case !s.parked || !r.owns(s, r.stream.page):
 		case s == sender: // it listens already; an offer would veil it
 			s.parked = false
 			r.direct(s, noneFrame("", probe{}))
@@ -260,11 +263,8 @@ func (r *room) offerToParked() {
 // agent is idle. After a failure they are offered its remains: a client drops an
 // error that it is told outside the handshake.
 func (r *room) releaseIfNothingPends() {
-	if len(r.pending) > 0 {
-		return
-	}
 	for _, s := range r.log.seats {
-		if !s.parked {
+		if !s.parked || r.waitsFor(s) != "" {
 			continue
 		}
 		s.parked = false
@@ -296,7 +296,7 @@ func (r *room) ack(s *seat, request string) {
 		}
 	case r.failed != nil && r.failed.ended.Request == request:
 		r.log.add(entry{to: s, replay: r.failed.replay()})
-	case slices.Contains(r.pending, request): // "over" would be wrong
+	case slices.Contains(r.pending, request) && r.waitsFor(s) != "": // "over" would be wrong
 		r.park(s, probe{})
 	default:
 		r.direct(s, settledFrame(request, r.recall(request)))

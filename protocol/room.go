@@ -29,8 +29,10 @@ type room struct {
 	mu  sync.Mutex // guards all below, and the seats; held for a few frames' copying at most
 	log log
 
-	pending    []string // accepted and not streaming (no chunk yet), oldest first
-	stream     *stream  // from Opened until Ended
+	pending    []string    // accepted and not streaming (no chunk yet), oldest first
+	armed      *feed.Armed // the continuation to come, until it has ended
+	tokens     []*token    // calls that wait for one page to run them
+	stream     *stream     // from Opened until Ended
 	failed     *failure
 	recent     []feed.Ended // ring of the last maxRecent, oldest first
 	recovering bool
@@ -84,6 +86,7 @@ func (r *room) Put(item feed.Item) {
 		r.takeOver(it.Request)
 	case feed.Opened:
 		r.stream = newStream(it.Request, it.Continuation)
+		r.stream.page = it.Page
 	case feed.Closed:
 		r.closed(it.Request)
 	case feed.Transcript:
@@ -99,7 +102,19 @@ func (r *room) Put(item feed.Item) {
 		r.view(it)
 	case feed.State:
 		r.state(it)
-	case feed.Armed, feed.Disarmed, feed.Updated, feed.Runnable, feed.Settled, feed.MCP: // nothing makes them yet
+	case feed.Armed:
+		r.arm(it)
+	case feed.Disarmed:
+		r.disarm(it.Request)
+		r.releaseIfNothingPends()
+	case feed.Updated:
+		r.updated(it)
+	case feed.Runnable:
+		r.runnable(it, it.Now)
+	case feed.Settled:
+		r.settledCall(it.Call)
+	case feed.MCP:
+		r.cast(entry{frame: mcpFrame(it.JSON), state: true})
 	case feed.Cast:
 		r.authorCast(it)
 	case feed.Closing:
@@ -142,11 +157,19 @@ func (r *room) loaded(it feed.Loaded) {
 		}
 		r.failed = &failure{*it.Failed, st.frames}
 	}
+	if it.Armed != nil {
+		r.arm(*it.Armed)
+	}
+	for _, c := range it.Runnable {
+		r.runnable(c, false)
+	}
 	r.releaseIfNothingPends()
 }
 
 func (r *room) forget() {
 	r.pending, r.stream, r.failed, r.recent = nil, nil, nil, nil
+	r.armed = nil
+	r.dropTokens()
 	r.recovering, r.retrying = false, ""
 	r.handed = nil
 }
@@ -209,6 +232,7 @@ func (r *room) ended(e feed.Ended) {
 	if r.stream != nil && r.stream.request == e.Request {
 		r.stream = nil
 	}
+	r.disarm(e.Request)
 	r.releaseIfNothingPends()
 }
 
@@ -236,7 +260,8 @@ func (r *room) remember(e feed.Ended) {
 func (r *room) cleared(it feed.Cleared) {
 	r.news++
 	r.unveilAll()
-	r.pending, r.stream, r.failed = nil, nil, nil
+	r.pending, r.stream, r.failed, r.armed = nil, nil, nil, nil
+	r.dropTokens()
 	r.releaseIfNothingPends()
 	r.cast(entry{frame: clearFrame, except: r.named(it.By)})
 }
@@ -360,5 +385,6 @@ func (r *room) leave(s *seat) {
 		}
 	}
 	r.unfollow(s)
+	r.holderLeft(s)
 	s.rouse()
 }

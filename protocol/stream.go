@@ -12,6 +12,7 @@ import (
 type stream struct {
 	request      string
 	continuation bool
+	page         string   // that it belongs to; "": to nobody
 	frames       [][]byte // append-only: a slice of them is good for ever
 	closed       bool     // no more chunks; transcript and terminal follow
 

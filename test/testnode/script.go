@@ -43,6 +43,10 @@ func script(ctx context.Context, turn *actors.Turn) error {
 		if play := scripts[m[1]]; play != nil {
 			return play(p)
 		}
+		if _, ok := toolScripts[m[1]]; ok || m[1] == "offered" {
+			_, err := turn.Generate(ctx, actors.Generation{Model: toolModel(), Tools: testTools()})
+			return err
+		}
 	}
 	return p.step(0, p.text("echo:"+text))
 }
@@ -89,6 +93,10 @@ func (p *player) write(chunks ...timed) error {
 			}
 		}
 		if c.hold != "" {
+			// Behind a command that is durable all is that was said before.
+			if err := p.turn.Self.AbortRequest(p.ctx, "nobody's"); err != nil {
+				return err
+			}
 			if err := held.wait(p.ctx, c.hold); err != nil {
 				return err
 			}
