@@ -92,3 +92,12 @@ func ClassOf(err error) Class {
 	}
 	return UnknownClass
 }
+
+// retryAfter is the provider's wish, or 0.
+func retryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}

@@ -183,6 +183,7 @@ type (
 	FinishPart struct {
 		Reason   FinishReason
 		Usage    Usage
+		Model    string // the name of the model that answered; "" for the one that was asked
 		Metadata Metadata
 	}
 )
