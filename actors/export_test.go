@@ -18,4 +18,4 @@ func ToolWith(t Tool, timeout time.Duration, check func(json.RawMessage) error, 
 }
 
 // Update shows a preliminary result of a call.
-func Update(c *ToolCall, output string) error { return c.update(json.RawMessage(output)) }
+func Update(c *ToolCall, output string) error { return c.Update(json.RawMessage(output)) }
