@@ -135,12 +135,12 @@ func outOfRange(n json.Number) bool {
 }
 
 func whole(n json.Number) json.Number {
-	const exact = 1 << 53 // a float64 holds all integers up to it
-	if before, after, ok := strings.Cut(n.String(), "."); ok && strings.Trim(after, "0") == "" {
-		return json.Number(before)
+	const exact = 1 << 53 // a float64 holds all integers below it
+	if before, after, _ := strings.Cut(n.String(), "."); strings.Trim(after, "0") == "" {
+		n = json.Number(before)
 	}
-	if f, err := n.Float64(); err == nil && strings.ContainsAny(n.String(), ".eE") && f == math.Trunc(f) && math.Abs(f) <= exact {
-		return json.Number(strconv.FormatInt(int64(f), 10))
+	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		return json.Number(strconv.FormatInt(int64(f), 10)) // -0 is 0
 	}
 	return n
 }
