@@ -95,13 +95,22 @@ func (a *shell) prepareCompact(e chat.Compact) func(context.Context) chat.Comman
 		}
 		if err != nil {
 			log.Warn("the conversation is too long and was not summed up", "error", err)
-			return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: tooLongText, Text: valid(err.Error()), Now: nowMS()}
+			return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: unsummed(err), Text: valid(err.Error()), Now: nowMS()}
 		}
 		out.UptoID, out.Model, out.Now = entries[len(entries)-1].ID, valid(c.model.Name()), nowMS()
 		u := c.usage
 		out.Usage = &journalv1.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 		return out
 	}
+}
+
+// unsummed is what visitors read of a summary that there is not.
+func unsummed(err error) string {
+	var me *model.Error
+	if errors.As(asFailure(err), &me) && me.Cause != model.TooLong && me.Public != "" {
+		return valid(me.Public)
+	}
+	return tooLongText
 }
 
 // summable is what can be summed up for t: the last summary, and the messages behind
