@@ -116,7 +116,8 @@ func (c *caller) begin() bool {
 	return true
 }
 
-// settled is closed when no callback runs any more. c.ctx is over; nil: none ever does.
+// settled returns a channel that is closed when no callback runs any more. It is for
+// callers whose context is over; of nil none ever runs.
 func (c *caller) settled() <-chan struct{} {
 	done := make(chan struct{})
 	if c == nil {

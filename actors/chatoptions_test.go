@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/actorstest"
+	"github.com/holdfast-dev/holdfast/actors/model"
 	"github.com/holdfast-dev/holdfast/actors/model/scripted"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
@@ -238,4 +239,48 @@ func TestACallOfACallerThatARestartCutsOffHasFailed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTheCallerStaysTheTurnsClientWhenItIsRecoveredInTheSameProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := plays(scripted.Answer{scripted.Text{Pieces: []string{"so"}}, scripted.Fail{Err: &model.Error{Cause: model.Transient, Err: errCable}}}, calls(`c1 place {}`), scripted.Say("there"))
+		_, _, r := looper(t, m)
+		options, heard := says("Oslo", nil), 0
+		options.OnChunk = func(c uimessage.Chunk) {
+			if c.Type == "text-delta" || c.Type == "tool-output-available" {
+				heard++
+			}
+		}
+		answer, err := r.Chat(t.Context(), "go", options)
+		require.NoError(t, err)
+		require.Equal(t, "sothere", answer.Text())
+		require.Equal(t, []string{`c1 "Oslo"`}, results(m.requests()[2]))
+		require.GreaterOrEqual(t, heard, 3, "before and behind the failure")
+	})
+}
+
+func TestTheCallersToolsAreOfferedInAHandlersLoop(t *testing.T) {
+	m := plays(calls(`c1 place {}`), scripted.Say("there"))
+	agent := &actors.Agent{Name: "Looper", OnChatMessage: func(ctx context.Context, turn *actors.Turn) error {
+		_, err := turn.Generate(ctx, actors.Generation{Model: m.model()})
+		return err
+	}}
+	answer, err := actorstest.New(t, agent).Agent(agent, "room").Chat(t.Context(), "go", says("Oslo", nil))
+	require.NoError(t, err)
+	require.Equal(t, "there", answer.Text())
+	require.Equal(t, []string{`c1 "Oslo"`}, results(m.requests()[1]))
+}
+
+func TestACallOfACallerThatACrashHasKeptFromBeginningHasFailed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := plays(append(calls(`c1 place {}`), scripted.Hold(make(chan struct{}))), scripted.Say("sorry"))
+		h, agent, r := looper(t, m)
+		go func() { _, _ = r.Chat(t.Context(), "go", says(1, nil)) }()
+		synctest.Wait()
+		h.Crash()
+		r = h.Agent(agent, "room")
+		require.NoError(t, r.WaitUntilStable(t.Context()))
+		require.Equal(t, []string{`c1 "There is no tool named \"place\" any more; the call was not run."`}, results(m.requests()[1]))
+		require.Equal(t, []string{"user: go", "assistant: sorry"}, conversation(t, r))
+	})
 }

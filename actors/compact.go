@@ -168,14 +168,13 @@ func (c *compaction) ask(ctx context.Context, before string, entries []chat.Entr
 			return "", err
 		}
 		c.alive()
-		switch p := part.(type) {
-		case model.TextDelta:
+		if p, ok := part.(model.TextDelta); ok {
 			text.WriteString(p.Text)
-		case model.FinishPart:
+		}
+		if p, ok := part.(model.FinishPart); ok {
 			u := p.Usage
 			c.usage.Input, c.usage.Output, c.usage.Reasoning = c.usage.Input+u.Input, c.usage.Output+u.Output, c.usage.Reasoning+u.Reasoning
 			c.usage.CacheRead, c.usage.CacheWrite = c.usage.CacheRead+u.CacheRead, c.usage.CacheWrite+u.CacheWrite
-		default: // no words of the summary
 		}
 	}
 	if ctx.Err() != nil {

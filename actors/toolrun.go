@@ -44,7 +44,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		if err == nil {
 			tool, ok := cfg.tools.get(name)
 			if !ok || tool.run == nil {
-				err = sentence(fmt.Sprintf("There is no tool named %.100q.", name))
+				err = sentence(fmt.Sprintf("There is no tool named %.100q any more; the call was not run.", name))
 			} else {
 				output, err = a.runTool(ctx, tool, call, input, out)
 			}
