@@ -13,12 +13,12 @@ import (
 // NeedsApproval it is not run before somebody has approved of it.
 //
 // schema is the JSON schema of the input, an object: SchemaOf makes one of a Go type;
-// nil: an object without fields. An input that does not satisfy it is the model's to
+// nil: any object. An input that does not satisfy it is the model's to
 // correct; clients never see it. What clients answer is not checked.
 func ClientTool(name, description string, schema json.RawMessage, options ...ToolOption) Tool {
 	t := Tool{Name: name, Description: description, Schema: schema}
 	if schema == nil {
-		t.Schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+		t.Schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	resolved, err := resolve(t.Schema)
 	if err != nil {

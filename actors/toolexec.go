@@ -14,7 +14,7 @@ import (
 const (
 	// toolPanicked is what the model is told of a function that has panicked.
 	toolPanicked = "The tool has failed."
-	notJSON      = "The tool's result is not JSON"
+	notJSON      = "The tool's result is not JSON" // and why
 	// maxToolError bounds an error's text: models and visitors read it again and again.
 	maxToolError = 8 << 10
 )
@@ -23,6 +23,9 @@ const (
 type sentence string
 
 func (s sentence) Error() string { return string(s) }
+
+// errNotJSON is what the model is told of a result that has no JSON form.
+var errNotJSON = sentence(notJSON + ".")
 
 // errInterrupted is what the model is told of a call that was ended from outside.
 var errInterrupted = sentence("The call was interrupted; its outcome is unknown.")
@@ -83,7 +86,7 @@ func (h toolHost) execute(ctx context.Context, tool Tool, call *ToolCall, input 
 // toolOutput is what a function has returned, if clients and the model can read it.
 func toolOutput(output json.RawMessage) (json.RawMessage, error) {
 	if !json.Valid(output) {
-		return nil, sentence(notJSON + ".")
+		return nil, errNotJSON
 	}
 	return bytes.ToValidUTF8(output, []byte("\uFFFD")), nil
 }

@@ -19,7 +19,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 	name, input := c.Tool, c.Input
 	call := &ToolCall{
 		ID: c.ID, Tool: c.Tool, RequestID: t.Request, Attempt: int(e.Attempt), Self: a.inTurn(),
-		IdempotencyKey: fmt.Sprintf("%s/%d/%s", a.addr, c.Turn, c.ID),
+		IdempotencyKey: fmt.Sprintf("%s/%s/%s", a.addr, c.MessageID, c.ID),
 	}
 	call.update = func(output json.RawMessage) error {
 		return out.Chunk(uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output, Preliminary: true})
@@ -37,7 +37,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		if err == nil {
 			tool, ok := cfg.tools.get(name)
 			if !ok || tool.run == nil {
-				err = noTool(name)
+				err = sentence(fmt.Sprintf("There is no tool named %.100q any more; the call was not run.", name))
 			} else {
 				output, err = host.execute(ctx, tool, call, input)
 			}
@@ -55,12 +55,5 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		outcome.Output, outcome.Now = output, nowMS()
 		outcome.Chunked = ctx.Err() == nil && out.Chunk(chunk) == nil
 		return outcome
-	}
-}
-
-// prepareCompact has the conversation summed up for models.
-func (a *shell) prepareCompact(e chat.Compact) func(context.Context) chat.Command {
-	return func(context.Context) chat.Command {
-		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure, Now: nowMS()}
 	}
 }
