@@ -65,9 +65,9 @@ func TestOfAFunctionThatDiesNothingElseIsTold(t *testing.T) {
 
 func TestATimeoutCutsAFunctionOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		left := make(chan error)
+		late, left := make(chan struct{}), make(chan error)
 		deaf := works(func(ctx context.Context) (any, error) {
-			<-left
+			<-late
 			left <- actors.ToolCallFrom(ctx).Update(1)
 			return 1, nil
 		}, actors.Timeout(time.Minute))
@@ -78,16 +78,18 @@ func TestATimeoutCutsAFunctionOff(t *testing.T) {
 		_, err := actors.Execute(t.Context(), deaf, call, `{}`)
 		require.EqualError(t, err, "The tool took longer than 1m0s.")
 		require.Equal(t, time.Minute, time.Since(begun))
-		left <- nil
+		close(late)
 		require.ErrorIs(t, <-left, actors.ErrTurnOver)
 		require.Zero(t, shown, "nothing is shown of a call that is over")
 	})
 }
 
 func TestACallThatIsCancelledHasAnUnknownOutcome(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
 	for name, f := range map[string]func(ctx context.Context) (any, error){
 		"one that listens":  func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() },
-		"one that does not": func(context.Context) (any, error) { select {} },
+		"one that does not": func(context.Context) (any, error) { <-end; return nil, nil },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(0, cancel)
