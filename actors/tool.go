@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type ToolCall struct {
 	Self *Self
 
 	update func(json.RawMessage) error // shows a preliminary result; nil: nobody looks
+	shown  atomic.Bool                 // it has
 }
 
 // ToolCallFrom returns the call that ctx is for; nil in no tool's function.

@@ -52,6 +52,10 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 			err = errors.New(publicText(err))
 		}
 		chunk := uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output}
+		if call.shown.Load() {
+			// A client that watches keeps what an earlier chunk has said unless this one says otherwise.
+			chunk.Extra = map[string]json.RawMessage{"preliminary": json.RawMessage("false")}
+		}
 		if err != nil && ctx.Err() != nil {
 			err = errInterrupted
 		}
@@ -76,6 +80,7 @@ func (a *shell) runTool(ctx context.Context, tool Tool, call *ToolCall, input js
 		if done {
 			return ErrTurnOver
 		}
+		call.shown.Store(true)
 		return out.Chunk(uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output, Preliminary: true})
 	}
 	defer func() {
