@@ -232,7 +232,7 @@ func (c *Core) guardCalling(messageID string) []Event {
 }
 
 func (s *State) applyApprovalDecided(e *pb.ApprovalDecided) {
-	s.Recovery.Work++
+	s.progress()
 	if c := s.Call(e.GetCallId()); c != nil && e.GetApproved() {
 		c.Approved, c.Expires = true, 0
 	} else {

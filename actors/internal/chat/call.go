@@ -13,6 +13,7 @@ import (
 const (
 	outcomeUnknownText = "The call was interrupted; its outcome is unknown."
 	notAnsweredText    = "The call was not answered before the user went on."
+	notRunText         = "The tool call was approved but did not run before the next turn started."
 	expiredText        = "Nobody answered in time."
 )
 
@@ -133,8 +134,8 @@ func (c *Core) settleCalls(t *Turn, m uimessage.Message, goesOn bool) (uimessage
 			events = append(events, event(settled))
 			continue
 		}
-		if !call.servers() || goesOn && (call.Attempt == 0 || call.Repeatable) {
-			continue
+		if !call.servers() || goesOn && (call.Attempt == 0 || call.Repeatable) || call.Approved && call.Attempt == 0 {
+			continue // somebody will answer, or a turn that goes on runs it
 		}
 		text := callCutOffText
 		if call.Attempt > 0 {
@@ -166,6 +167,9 @@ func (c *Core) settleAll(t *Turn) []Event {
 			text := notAnsweredText
 			if call := s.Call(p.ToolCallID); call != nil && call.servers() {
 				text = callCutOffText
+			}
+			if p.State == uimessage.ApprovalResponded {
+				text = notRunText
 			}
 			events = append(events, event(&pb.ToolSettled{
 				CallId: p.ToolCallID, MessageId: m.ID, State: pb.ToolState_TOOL_STATE_ERROR, ErrorText: text,
@@ -222,7 +226,7 @@ func (s *State) applyToolStarted(e *pb.ToolStarted) {
 }
 
 func (s *State) applyToolSettled(e *pb.ToolSettled) {
-	s.Recovery.Work++
+	s.progress()
 	s.forgetCall(e.GetCallId())
 	if e.GetChunked() {
 		return
@@ -281,13 +285,27 @@ func (s *State) shown(messageID string) []byte {
 	return m.JSON
 }
 
-// dropCalls forgets the calls of messages that are gone.
-func (s *State) dropCalls() {
-	s.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c *Call) bool {
-		_, stored := s.Transcript.index[c.MessageID]
-		return !stored && !s.Turns.writes(c.MessageID)
-	})
-	if len(s.Calls) == 0 {
-		s.Calls = nil
+// orphans ends the open calls of stored messages that nobody can answer any more: the
+// message is gone, or was written anew without the call or with an outcome.
+func (c *Core) orphans(events []Event) []Event {
+	s := &c.State
+	if len(s.Calls) == 0 || s.Family.Deleted || !slices.ContainsFunc(events, rewrites) {
+		return nil
 	}
+	var ends []Event
+	for _, call := range s.Calls {
+		if s.Turns.writes(call.MessageID) {
+			continue // the turn's end settles it
+		}
+		m, _ := s.Transcript.Message(call.MessageID)
+		if p := callIn(m, call.ID); !p.IsTool() || p.Final() {
+			ends = append(ends, event(&pb.ToolSettled{CallId: call.ID, MessageId: call.MessageID, By: pb.Settler_SETTLER_REPAIR, Chunked: true}))
+		}
+	}
+	return ends
+}
+
+// rewrites reports whether e may have taken a call out of a stored message.
+func rewrites(e Event) bool {
+	return e.GetMessagesPut() != nil || e.GetMessagesRemoved() != nil || e.GetTurnEnded() != nil
 }

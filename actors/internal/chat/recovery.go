@@ -142,6 +142,14 @@ func (c *Core) settleRecovery(e *pb.TurnEnded) []Event {
 	return []Event{event(&pb.RecoverySettled{Turn: e.GetTurn()})}
 }
 
+// progress counts what an outcome adds to the running answer. Answers come without a
+// turn, too.
+func (s *State) progress() {
+	if s.Turns.Running() != nil {
+		s.Recovery.Work++
+	}
+}
+
 func (r *Recovery) applyDetected(e *pb.RecoveryDetected) {
 	r.Crashes, r.StartMark = e.GetCrashes(), r.Work
 }

@@ -225,7 +225,7 @@ func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) [
 		events = puts(&pb.MessagesPut{Messages: c.leftover(t)})
 		settled = c.settleStored(t, false)
 	}
-	return append(append(events, event(end)), settled...)
+	return append(append(events, settled...), event(end))
 }
 
 func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
