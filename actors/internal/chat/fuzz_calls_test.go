@@ -161,11 +161,11 @@ func (p *player) overflow(how int) {
 	}
 }
 
-// calls reports whether calls were opened, or answered.
+// calls reports whether calls were opened or answered, or a turn had several steps.
 func (p *player) calls() bool {
 	return slices.ContainsFunc(p.journal, func(r record) bool {
 		e := p.decode(r)
-		return e.GetToolCallOpened() != nil || e.GetToolSettled() != nil || e.GetApprovalDecided() != nil
+		return e.GetStepFinished() != nil && !e.GetStepFinished().GetLast() || e.GetToolCallOpened() != nil || e.GetToolSettled() != nil || e.GetApprovalDecided() != nil
 	})
 }
 
@@ -200,6 +200,9 @@ func (r *rig) parts() map[string]remembered {
 func (r *rig) checkCalls() {
 	r.t.Helper()
 	s := r.state()
+	if s.Family.Deleted {
+		return
+	}
 	running := s.Turns.Running()
 	parts := r.parts()
 	seen := map[string]bool{}

@@ -100,6 +100,10 @@ func (p *player) give(cmd Command) {
 	}
 	switch cmd := cmd.(type) {
 	case Reserve, Interrupt, Reset: // ask for it once more
+	case Persist, SetMessages: // what the first one has pushed out comes again
+		if p.policy.MaxMessages == 0 {
+			p.changesNothing(cmd)
+		}
 	case Clear:
 		if cmd.Key != "" {
 			p.changesNothing(cmd)
@@ -246,23 +250,6 @@ func (p *player) ask(how int) {
 	}
 	p.submits = append(p.submits, cmd)
 	p.give(cmd)
-}
-
-func (p *player) regenerate(how int) {
-	list := p.list(0)
-	cmd := submit(fmt.Sprintf("r%d", len(p.submits)), list[:min(how%4, len(list))]...)
-	cmd.Regenerate = how%2 == 0
-	p.submits = append(p.submits, cmd)
-	p.give(cmd)
-}
-
-func (p *player) askAgain(how int) {
-	if len(p.submits) > 0 {
-		cmd := p.submits[how%len(p.submits)]
-		if _, known := p.state().Ledger.Keys.Turn(requestKey(cmd.Request)); known { // else it was refused
-			p.changesNothing(cmd)
-		}
-	}
 }
 
 func (p *player) cancel(how int) {
