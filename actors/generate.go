@@ -122,7 +122,7 @@ func (a *shell) loopEnded(e *journalv1.LoopEnded) {
 
 // generated is what a handler's loop has said, and whether it was complete.
 func (a *shell) generated(t *chat.Turn, number uint32) (g Generated, last bool) {
-	_, own := split(t, a.entries(t))
+	_, own := split(a.core.State.Writing(t), a.entries(t))
 	if len(own) == 0 {
 		return g, false
 	}
@@ -130,10 +130,11 @@ func (a *shell) generated(t *chat.Turn, number uint32) (g Generated, last bool) 
 	if err != nil {
 		return g, false
 	}
-	for _, r := range own[0].Steps {
+	records := t.Own(own[0].Steps)
+	for _, r := range records {
 		last = last || r.Loop == number && r.Last
 	}
-	g.Steps = stepResults(own[0].Steps, number, m.Parts)
+	g.Steps = stepResults(records, number, m.Parts)
 	if n := len(g.Steps); n > 0 {
 		g.Text = g.Steps[n-1].Text
 		g.Reason = model.Stop

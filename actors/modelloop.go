@@ -43,7 +43,7 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 		out: newStream(a, t.ID, t.Attempt, t.Request), request: t.Request, key: fmt.Sprintf("%s/%d/%d", a.addr, e.Turn, e.Step),
 		used: make(map[string]bool),
 	}
-	l.before, l.own = split(t, entries)
+	l.before, l.own = split(s.Writing(t), entries)
 	l.chain = l.finished()
 	for _, p := range l.parts() {
 		if p.IsTool() {

@@ -43,10 +43,10 @@ func (a *shell) entries(t *chat.Turn) []chat.Entry {
 	return entries
 }
 
-// split cuts entries in front of the answer that t writes, if that has begun.
-func split(t *chat.Turn, entries []chat.Entry) (before, own []chat.Entry) {
+// split cuts entries in front of the answer that is being written, if that has begun.
+func split(answer string, entries []chat.Entry) (before, own []chat.Entry) {
 	n := len(entries)
-	if n > 0 && uimessage.Role(entries[n-1].Role) == uimessage.Assistant && (entries[n-1].ID == t.MessageID || !t.Continues) {
+	if n > 0 && entries[n-1].ID == answer {
 		return entries[:n-1], entries[n-1:]
 	}
 	return entries, nil

@@ -137,7 +137,7 @@ func (a *shell) loopSetup(t *chat.Turn, entries []chat.Entry) *loopSetup {
 		Model: a.class.Model, Instructions: a.class.Instructions, MaxSteps: a.class.MaxSteps, StopWhen: a.class.StopWhen,
 		MaxOutputTokens: a.class.MaxOutputTokens, Temperature: a.class.Temperature,
 	})
-	before, _ := split(t, entries)
+	before, _ := split(a.core.State.Writing(t), entries)
 	a.loop.context.Messages = prompt(before)
 	return a.loop
 }

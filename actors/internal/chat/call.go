@@ -94,7 +94,7 @@ func callIn(m uimessage.Message, callID string) (found uimessage.Part) {
 func (s *State) startable(t *Turn) []*Call {
 	var calls []*Call
 	for _, c := range s.Calls {
-		if c.MessageID != s.writingID(t) || !c.startable() {
+		if c.MessageID != s.Writing(t) || !c.startable() {
 			continue
 		}
 		if _, p, ok := s.Part(c.ID); ok && !p.Final() {

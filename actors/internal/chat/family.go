@@ -96,7 +96,7 @@ func (c *Core) decideDelete(cmd Delete) []Event {
 func (c *Core) killTurns() []Event {
 	var events []Event
 	for _, t := range slices.Backward(c.State.Turns.Queue) {
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: c.State.writingID(t)}))
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: c.State.Writing(t)}))
 	}
 	return events
 }

@@ -29,7 +29,7 @@ func (c *Core) decideOpenCall(cmd OpenCall) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{event(&pb.ToolCallOpened{
-		Turn: t.ID, Step: cmd.Step, CallId: valid(call.ID), Tool: valid(call.Tool), Kind: call.Kind, MessageId: c.State.writingID(t),
+		Turn: t.ID, Step: cmd.Step, CallId: valid(call.ID), Tool: valid(call.Tool), Kind: call.Kind, MessageId: c.State.Writing(t),
 		InputJson: call.Input, ApprovalId: call.ApprovalID, Repeatable: call.Repeatable, ExpiresMs: call.Expires,
 	})}, nil
 }
@@ -49,7 +49,7 @@ func (s *State) stepsOf(t *Turn) uint32 {
 	if s.Steps.Loop == 0 || n > 0 {
 		return n
 	}
-	for _, r := range s.Transcript.Steps(s.writingID(t)) {
+	for _, r := range t.Own(s.Transcript.Steps(s.Writing(t))) {
 		if r.Loop == s.Steps.Loop {
 			n++
 		}
@@ -80,7 +80,7 @@ func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
 	reason := valid(cmd.Reason)
 	finished := event(&pb.StepFinished{
 		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: reason, Usage: cmd.Usage, Model: valid(cmd.Model),
-		MessageId: s.writingID(t), Segment: s.segment(), Loop: s.Steps.Loop, Last: cmd.Last,
+		MessageId: s.Writing(t), Segment: s.segment(), Loop: s.Steps.Loop, Last: cmd.Last,
 	})
 	if cmd.Last {
 		return append([]Event{finished}, c.endLoop(t, reason, "", cmd.Cleaned)...)

@@ -93,7 +93,7 @@ func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
 			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,
 			MessageId: partial.ID, ContinuesMessage: said || t.Continues, ContinuesTurn: t.ID, Front: true, UntilMs: until, Readonly: t.Readonly,
-			Page: t.Page,
+			Page: t.Page, Steps: uint32(t.Before),
 		}))
 }
 

@@ -38,6 +38,7 @@ type Turn struct {
 	Deferred      bool   // its messages are not there yet
 	Readonly      bool   // who has asked may not change the author's state
 	Page          string // of the client whose answer it goes on with
+	Before        int    // step records of its message that are older than the turn, and than those it recovers
 
 	Status  Status
 	Attempt uint32
@@ -57,6 +58,10 @@ const (
 func (t *Turn) Continuation() bool {
 	return t.Kind == pb.TurnKind_TURN_KIND_CONTINUATION || t.Kind == pb.TurnKind_TURN_KIND_RECOVERY
 }
+
+// Own are those of the step records of its message that the turn, and those that it
+// recovers, have made.
+func (t *Turn) Own(records []Record) []Record { return records[min(t.Before, len(records)):] }
 
 // byServer reports whether no client has asked for the turn.
 func (t *Turn) byServer() bool {
@@ -210,7 +215,7 @@ func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event { return c.endWith(t,
 // the author's sanitizer has made of the message; nil: it has not seen it.
 func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) []Event {
 	s := &c.State
-	end.Turn, end.MessageId = t.ID, s.writingID(t)
+	end.Turn, end.MessageId = t.ID, s.Writing(t)
 	var events, settled []Event
 	if s.Stream.Open && s.Stream.Turn == t.ID {
 		m, ok := s.Stream.written()
@@ -234,7 +239,7 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 		OriginIDs: e.GetOriginIds(), Body: e.GetBodyJson(), ClientTools: e.GetClientToolsJson(),
 		MessageID: e.GetMessageId(), Continues: e.GetContinuesMessage(), ContinuesTurn: e.GetContinuesTurn(), Until: e.GetUntilMs(),
 		Overlap: e.GetOverlapSeq(), MergeAfter: e.GetMergeAfter(), Deferred: e.GetDeferred(), Readonly: e.GetReadonly(),
-		Page: e.GetPage(),
+		Page: e.GetPage(), Before: int(e.GetSteps()),
 	}
 	s.Answers.follow(e)
 	s.Turns.Last = t.ID
@@ -277,6 +282,7 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 		t.Body, t.ClientTools = s.Transcript.Body, s.Transcript.ClientTools
 	case pb.TurnKind_TURN_KIND_CONTINUATION:
 		t.ClientTools = s.Transcript.ClientTools
+		t.Before = len(s.Transcript.Steps(t.MessageID))
 		if len(t.Body) == 0 {
 			t.Body = s.Transcript.Body
 		}

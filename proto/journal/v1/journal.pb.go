@@ -2131,7 +2131,7 @@ type TurnAccepted struct {
 	Deferred         bool                   `protobuf:"varint,15,opt,name=deferred,proto3" json:"deferred,omitempty"`                                        // its messages are made when its slot comes, by the process that accepted it
 	MergeAfter       string                 `protobuf:"bytes,16,opt,name=merge_after,json=mergeAfter,proto3" json:"merge_after,omitempty"`                   // merge: the id of the last message before those that are merged
 	Readonly         bool                   `protobuf:"varint,17,opt,name=readonly,proto3" json:"readonly,omitempty"`                                        // who has asked may not change the agent's state
-	Steps            uint32                 `protobuf:"varint,18,opt,name=steps,proto3" json:"steps,omitempty"`                                              // of the model that its chain has had before it
+	Steps            uint32                 `protobuf:"varint,18,opt,name=steps,proto3" json:"steps,omitempty"`                                              // step records of its message that are older than it, and than what it recovers
 	Page             string                 `protobuf:"bytes,19,opt,name=page,proto3" json:"page,omitempty"`                                                 // of the client whose answer it goes on with
 	Answers          bool                   `protobuf:"varint,20,opt,name=answers,proto3" json:"answers,omitempty"`                                          // it is the continuation that was armed
 	unknownFields    protoimpl.UnknownFields
