@@ -127,7 +127,7 @@ func (c *Core) expire(callID string, now int64) []Event {
 	id, p, ok := s.Part(callID)
 	settled := &pb.ToolSettled{
 		CallId: callID, MessageId: id, State: pb.ToolState_TOOL_STATE_ERROR, ErrorText: expiredText, By: pb.Settler_SETTLER_EXPIRY,
-		AtMs: now, Chunked: !ok || p.Final(), Raw: c.rawIn(id),
+		AtMs: now, Chunked: !ok || p.Final(), Raw: c.raw(),
 	}
 	events := []Event{event(settled)}
 	if settled.GetChunked() {

@@ -185,12 +185,13 @@ func mayWait(json []byte) bool {
 	return bytes.Contains(json, []byte(uimessage.InputAvailable)) || bytes.Contains(json, []byte(`"approval-re`))
 }
 
-// raw marks a stored message that the author's sanitizer has not seen as it is now.
+// raw marks a stored message that the author's sanitizer has not seen as it is now. Each
+// change has its own mark: what became of an older one must not replace a newer.
 func (c *Core) raw() uint64 {
 	if !c.policy.Sanitizes {
 		return 0
 	}
-	return max(c.State.Turns.Last, 1)
+	return c.State.Version + 1
 }
 
 func (s *State) applyCallOpened(e *pb.ToolCallOpened) {
@@ -251,22 +252,26 @@ func (s *State) forgetCall(id string) {
 	}
 }
 
-// changeCall alters a call's part where it is.
+// changeCall alters a call's part wherever it is: an outcome outlives the stream that it
+// came into.
 func (s *State) changeCall(callID, messageID string, raw uint64, change func(*uimessage.Part)) {
 	if s.Stream.Open && s.Stream.fold.ID() == messageID {
 		s.Stream.fold.Change(callID, change)
-		return
 	}
 	i, ok := s.Transcript.index[messageID]
 	if !ok {
 		return
 	}
 	m := s.Transcript.Messages[i]
-	parsed := m.parse()
+	parsed, found := m.parse(), false
 	for j := range parsed.Parts {
 		if p := &parsed.Parts[j]; p.IsTool() && p.ToolCallID == callID {
 			change(p)
+			found = true
 		}
+	}
+	if !found {
+		return
 	}
 	m.JSON = parsed.AppendJSON(nil)
 	if raw > 0 {

@@ -165,7 +165,7 @@ func (p *player) overflow(how int) {
 func (p *player) calls() bool {
 	return slices.ContainsFunc(p.journal, func(r record) bool {
 		e := p.decode(r)
-		return e.GetStepFinished() != nil && !e.GetStepFinished().GetLast() || e.GetToolCallOpened() != nil || e.GetToolSettled() != nil || e.GetApprovalDecided() != nil
+		return e.GetStepFinished() != nil && !e.GetStepFinished().GetLast() || e.GetLoopStarted() != nil || e.GetToolCallOpened() != nil || e.GetToolSettled() != nil || e.GetApprovalDecided() != nil
 	})
 }
 
@@ -209,7 +209,7 @@ func (r *rig) checkCalls() {
 	for _, c := range s.Calls {
 		require.False(r.t, seen[c.ID], "call %s is open twice", c.ID)
 		seen[c.ID] = true
-		if running != nil && s.writingID(running) == c.MessageID || s.Turns.writes(c.MessageID) {
+		if running != nil && s.Writing(running) == c.MessageID || s.Turns.writes(c.MessageID) {
 			continue
 		}
 		was, ok := parts[c.ID]

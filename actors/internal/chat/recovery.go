@@ -82,7 +82,7 @@ func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	partial = s.settle(partial)
 	var events []Event
 	if said {
-		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(t.ID, partial)}})
+		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(partial)}})
 	}
 	events = append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),

@@ -25,7 +25,7 @@ type rig struct {
 	policy      Policy
 	core        *Core
 	journal     []record
-	tombstone   uint64 // head that the journal of a deleted predecessor has left
+	tombstone   uint64 // head that was there before the journal: of a deleted predecessor, or of what a base replaces
 	now         int64
 	incarnation uint64
 	fresh       int               // ids given out
@@ -164,9 +164,8 @@ func (r *rig) rebase() {
 	maps.DeleteFunc(r.blobs, func(key string, _ bool) bool { return !slices.Contains(r.state().Transcript.Blobs(), key) })
 	data, err := proto.Marshal(base)
 	require.NoError(r.t, err)
-	r.journal = []record{{data: data}}
+	r.journal, r.tombstone = []record{{data: data}}, version-1 // the store numbers on
 	r.core.State = *r.replay(func(record) bool { return true })
-	r.core.State.Version = version
 }
 
 // erase does what a deleted agent wants done. The next incarnation is another

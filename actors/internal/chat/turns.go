@@ -223,7 +223,7 @@ func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) [
 			cleaned = nil // it has seen another answer
 		}
 		if ok {
-			events = puts(&pb.MessagesPut{Messages: c.answer(t.ID, m, cleaned)})
+			events = puts(&pb.MessagesPut{Messages: c.answer(m, cleaned)})
 		}
 		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
 	} else {
