@@ -32,10 +32,8 @@ var frames = map[string]struct {
 	"cf_agent_chat_messages":         {chat: true, read: (*session).setMessages},
 	"cf_agent_stream_resume_request": {chat: true, read: (*session).resumeRequest},
 	"cf_agent_stream_resume_ack":     {chat: true, read: (*session).resumeAck},
-
-	// Nothing is done with them yet.
-	"cf_agent_tool_result":   {chat: true, read: (*session).ignore},
-	"cf_agent_tool_approval": {chat: true, read: (*session).ignore},
+	"cf_agent_tool_result":           {chat: true, read: (*session).toolResult},
+	"cf_agent_tool_approval":         {chat: true, read: (*session).toolApproval},
 }
 
 func (s *session) decode(frame []byte, binary bool) func() {
@@ -52,8 +50,6 @@ func (s *session) decode(frame []byte, binary bool) func() {
 func (s *session) authors(frame []byte, binary bool) func() {
 	return func() { s.message(frame, binary) }
 }
-
-func (s *session) ignore(inbound) func() { return nil }
 
 // chatRequest (protocol §7.1). One that cannot be read at all gets no reply, as
 // nobody knows whether it was one; one that can but is wrong gets an error
@@ -97,11 +93,8 @@ func parseSubmit(id string, body map[string]json.RawMessage) (s feed.Submit, err
 		}
 		s.Regenerate = trigger == "regenerate-message"
 	}
-	if raw := body["clientTools"]; raw != nil && string(raw) != "null" {
-		if raw[0] != '[' {
-			return s, invalid(fmt.Sprintf("clientTools is %s, must be a list", shown(raw)))
-		}
-		s.ClientTools = raw
+	if s.ClientTools, err = toolList(body["clientTools"]); err != nil {
+		return s, err
 	}
 	delete(body, "messages")
 	delete(body, "trigger")

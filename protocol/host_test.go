@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,6 +33,8 @@ type scriptedHost struct {
 	loaded   map[feed.Address]bool
 	messages string
 	fail     error // of View
+	refusal  error // of answers
+	calls    string
 	submit   func(context.Context, feed.Submit) error
 	await    func(context.Context, string) (protocol.Outcome, error)
 	stored   map[string]string // messages by id
@@ -110,6 +113,20 @@ func (s *scriptedHost) Clear(_ context.Context, _ feed.Address, by, key string) 
 func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []uimessage.Message) error {
 	s.asked <- messages{by, list}
 	return nil
+}
+
+func (s *scriptedHost) Answer(_ context.Context, _ feed.Address, answer feed.Answer) error {
+	s.asked <- answer
+	return s.refusal
+}
+
+func (s *scriptedHost) Approve(_ context.Context, _ feed.Address, approval feed.Approval) error {
+	s.asked <- approval
+	return s.refusal
+}
+
+func (s *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error) {
+	return []byte(cmp.Or(s.calls, "[]")), s.fail
 }
 
 func (s *scriptedHost) Chats(string) bool { return !s.plain }
@@ -238,6 +255,3 @@ func delta(seq int, text string) feed.Chunk {
 	return feed.Chunk{Seq: uint64(seq), Body: fmt.Appendf(nil, `{"type":"text-delta","id":"t","delta":%q}`, text)}
 }
 
-func (h *scriptedHost) Answer(context.Context, feed.Address, feed.Answer) error    { return nil }
-func (h *scriptedHost) Approve(context.Context, feed.Address, feed.Approval) error { return nil }
-func (h *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error)        { return []byte("[]"), nil }

@@ -66,7 +66,14 @@ func (r *room) view(it feed.View) {
 	if pushed(it) {
 		r.push(a.seat, it)
 	}
-	r.direct(a.seat, noneFrame("idle", a.probe))
+	r.idle(a.seat, a.probe)
+}
+
+// idle tells s that there is nothing to resume. What is left to do for it comes
+// behind that: until then its hook takes no call.
+func (r *room) idle(s *seat, p probe) {
+	r.direct(s, noneFrame("idle", p))
+	r.giveTokens(s)
 }
 
 // greet lets s take part from here on and sends the connect sequence.
@@ -84,10 +91,15 @@ func (r *room) greet(s *seat, it feed.View) {
 	case r.recovering: // says more than that its request is pending, which it is
 		r.direct(s, recoveringFrame(true, r.retrying))
 		s.parked = len(r.pending) > 0
-	case len(r.pending) > 0:
-		r.park(s, probe{})
+	case r.awaited(s):
+		r.park(s, r.armed.Request, probe{})
+	case r.pendingFor(s) != "":
+		r.park(s, r.pendingFor(s), probe{})
 	}
-	r.introduce(s, it.State)
+	if r.armed != nil && owns(s, r.armed.Page) {
+		s.parked, s.awaits = true, r.armed.Request
+	}
+	r.introduce(s, it)
 	full := pushed(it)
 	if full && !streaming {
 		r.push(s, it)
@@ -100,17 +112,17 @@ func (r *room) greet(s *seat, it feed.View) {
 }
 
 // introduce tells s who the agent is and what it is like, as far as s is to know.
-func (r *room) introduce(s *seat, state []byte) {
+func (r *room) introduce(s *seat, it feed.View) {
 	if s.terms.NoProtocol {
 		return
 	}
 	if !s.terms.NoIdentity {
-		r.direct(s, identityFrame(r.address, state != nil))
+		r.direct(s, identityFrame(r.address, it.State != nil))
 	}
-	if state != nil {
-		r.direct(s, stateFrame(state))
+	if it.State != nil {
+		r.direct(s, stateFrame(it.State))
 	}
-	r.direct(s, mcpFrame)
+	r.direct(s, mcpFrame(it.MCP))
 }
 
 func (r *room) push(s *seat, it feed.View) {
@@ -176,8 +188,9 @@ func (r *room) resume(s *seat, p probe) *ask {
 	first := !s.probed && !s.chatted && s.dated
 	// A page sends what was typed while it was away, and then asks: it gets the
 	// answer already. An offer would hold that back, until after its end perhaps.
-	gets := !s.probed && r.stream.offerable() && r.senders[r.stream.request] == s
+	gets := !s.probed && !r.awaited(s) && r.stream.offerable() && r.senders[r.stream.request] == s
 	s.probed = true
+	r.listens(s)
 	if gets {
 		r.direct(s, noneFrame("", p))
 		return nil
@@ -188,7 +201,7 @@ func (r *room) resume(s *seat, p probe) *ask {
 	if first {
 		return r.newAsk(s, false, p)
 	}
-	r.direct(s, noneFrame("idle", p))
+	r.idle(s, p)
 	return nil
 }
 
@@ -201,19 +214,23 @@ func (r *room) settle(a *ask) {
 	}
 	delete(r.asks, a.n)
 	if !r.answer(a.seat, a.probe) {
-		r.direct(a.seat, noneFrame("idle", a.probe))
+		r.idle(a.seat, a.probe)
 	}
 }
 
 // answer tells s what there is to resume; false if nothing is.
 func (r *room) answer(s *seat, p probe) bool {
 	switch {
+	case r.awaited(s):
+		r.park(s, r.armed.Request, p)
+	case r.stream.offerable() && r.ownedByOther(s): // it looks on
+		r.direct(s, noneFrame("continuation-owned", p))
 	case r.stream.offerable():
 		r.offer(s, p)
 	case r.failed != nil:
 		r.direct(s, resumingFrame(r.failed.ended.Request, p))
-	case len(r.pending) > 0:
-		r.park(s, p)
+	case r.pendingFor(s) != "":
+		r.park(s, r.pendingFor(s), p)
 	default:
 		return false
 	}
@@ -228,27 +245,39 @@ func (r *room) offer(s *seat, p probe) {
 		e.mark = veil
 		s.offered = r.stream.request
 	}
-	s.parked = false
+	if s.awaits == "" || s.awaits == r.stream.request {
+		s.unpark()
+	}
 	r.log.add(e)
 }
 
 // park lets s wait for a pending request: it is offered the stream when there
-// is one, or released when there will be none.
-func (r *room) park(s *seat, p probe) {
-	s.parked = true
-	r.direct(s, pendingFrame(r.pending[len(r.pending)-1], p))
+// is one, or released when there will be none. Who waits for a client's message is
+// offered whatever streams, since it is one page's as much as another's; who waits
+// for a continuation, that one.
+func (r *room) park(s *seat, request string, p probe) {
+	if s.parked, s.awaits = true, ""; r.arms(request) {
+		s.awaits = request
+	}
+	r.direct(s, pendingFrame(request, p))
 }
+
+func (s *seat) unpark() { s.parked, s.awaits = false, "" }
 
 // offerToParked: the open stream has its first chunk, its request waits no
 // longer.
 func (r *room) offerToParked() {
-	r.unpend(r.stream.request)
-	sender := r.senders[r.stream.request]
+	request := r.stream.request
+	r.unpend(request)
+	r.disarm(request)
+	sender := r.senders[request]
 	for _, s := range r.log.seats {
 		switch {
 		case !s.parked:
+		case s.awaits == "" && r.ownedByOther(s): // it looks on
+		case s.awaits != "" && s.awaits != request:
 		case s == sender: // it listens already; an offer would veil it
-			s.parked = false
+			s.unpark()
 			r.direct(s, noneFrame("", probe{}))
 		default:
 			r.offer(s, probe{})
@@ -256,24 +285,22 @@ func (r *room) offerToParked() {
 	}
 }
 
-// releaseIfNothingPends ends the wait of parked seats, without a claim that the
-// agent is idle. After a failure they are offered its remains: a client drops an
+// release ends the wait of parked seats for what will not come, without a claim that
+// the agent is idle. After a failure they are offered its remains: a client drops an
 // error that it is told outside the handshake.
-func (r *room) releaseIfNothingPends() {
-	if len(r.pending) > 0 {
-		return
-	}
+func (r *room) release() {
 	for _, s := range r.log.seats {
-		if !s.parked {
+		if !s.parked || r.waits(s) {
 			continue
 		}
-		s.parked = false
+		s.unpark()
 		if r.failed != nil {
 			r.direct(s, resumingFrame(r.failed.ended.Request, probe{}))
 		} else {
 			r.direct(s, noneFrame("", probe{}))
 		}
 	}
+	r.handTokens(false)
 }
 
 // ack handles the acceptance of an offer. Each one gets exactly one replay,
@@ -296,8 +323,8 @@ func (r *room) ack(s *seat, request string) {
 		}
 	case r.failed != nil && r.failed.ended.Request == request:
 		r.log.add(entry{to: s, replay: r.failed.replay()})
-	case slices.Contains(r.pending, request): // "over" would be wrong
-		r.park(s, probe{})
+	case slices.Contains(r.pending, request) || r.arms(request): // "over" would be wrong
+		r.park(s, request, probe{})
 	default:
 		r.direct(s, settledFrame(request, r.recall(request)))
 	}

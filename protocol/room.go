@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -32,6 +33,8 @@ type room struct {
 	pending    []string // accepted and not streaming (no chunk yet), oldest first
 	stream     *stream  // from Opened until Ended
 	failed     *failure
+	armed      *feed.Armed  // until it streams, or ends
+	tokens     []*token     // calls that wait for a client to run them, oldest first
 	recent     []feed.Ended // ring of the last maxRecent, oldest first
 	recovering bool
 	retrying   string           // request that waits between two attempts, if recovering
@@ -42,6 +45,8 @@ type room struct {
 
 	news uint64             // grows with each change of the conversation
 	left map[string]absence // by the pk of a socket that has gone
+
+	after func(time.Duration, func()) // of a timer, which is not stopped
 }
 
 // maxLeft sockets that have gone are remembered.
@@ -61,6 +66,7 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		asks:     map[uint64]*ask{},
 		answers:  map[string]*answer{},
 		left:     map[string]absence{},
+		after:    func(d time.Duration, do func()) { time.AfterFunc(d, do) },
 	}
 	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
 	r.log.slow = func(s *seat) {
@@ -83,7 +89,7 @@ func (r *room) Put(item feed.Item) {
 		r.pending = append(r.pending, it.Request)
 		r.takeOver(it.Request)
 	case feed.Opened:
-		r.stream = newStream(it.Request, it.Continuation)
+		r.stream = newStream(it.Request, it.Continuation, it.Page)
 	case feed.Closed:
 		r.closed(it.Request)
 	case feed.Transcript:
@@ -99,7 +105,20 @@ func (r *room) Put(item feed.Item) {
 		r.view(it)
 	case feed.State:
 		r.state(it)
-	case feed.Armed, feed.Disarmed, feed.Updated, feed.Runnable, feed.Settled, feed.MCP: // nothing makes them yet
+	case feed.Armed:
+		r.arm(it)
+	case feed.Disarmed:
+		r.disarm(it.Request)
+		r.release()
+	case feed.Updated:
+		r.news++
+		r.cast(entry{frame: updatedFrame(it.Message), chat: true, own: true})
+	case feed.Runnable:
+		r.runnable(it)
+	case feed.Settled:
+		r.settled(it.Call)
+	case feed.MCP:
+		r.cast(entry{frame: mcpFrame(it.JSON), own: true})
 	case feed.Cast:
 		r.authorCast(it)
 	case feed.Closing:
@@ -136,19 +155,23 @@ func (r *room) loaded(it feed.Loaded) {
 	r.recovering, r.retrying = it.Recovering != "", it.Recovering
 	r.recent = slices.Clone(it.Recent[max(0, len(it.Recent)-maxRecent):])
 	if it.Failed != nil {
-		st := newStream(it.Failed.Request, it.Failed.Continuation)
+		st := newStream(it.Failed.Request, it.Failed.Continuation, "")
 		for _, c := range it.FailedLog {
 			st.push(c)
 		}
 		r.failed = &failure{*it.Failed, st.frames}
 	}
-	r.releaseIfNothingPends()
+	if it.Armed != nil {
+		r.arm(*it.Armed)
+	}
+	r.restoreTokens(it.Runnable)
+	r.release()
 }
 
 func (r *room) forget() {
 	r.pending, r.stream, r.failed, r.recent = nil, nil, nil, nil
 	r.recovering, r.retrying = false, ""
-	r.handed = nil
+	r.handed, r.armed = nil, nil
 }
 
 // closed: from here on nobody is veiled, so that everybody gets the transcript
@@ -209,7 +232,8 @@ func (r *room) ended(e feed.Ended) {
 	if r.stream != nil && r.stream.request == e.Request {
 		r.stream = nil
 	}
-	r.releaseIfNothingPends()
+	r.disarm(e.Request)
+	r.release()
 }
 
 // remember keeps what late ACKs and later probes will ask for.
@@ -236,8 +260,8 @@ func (r *room) remember(e feed.Ended) {
 func (r *room) cleared(it feed.Cleared) {
 	r.news++
 	r.unveilAll()
-	r.pending, r.stream, r.failed = nil, nil, nil
-	r.releaseIfNothingPends()
+	r.pending, r.stream, r.failed, r.armed, r.tokens = nil, nil, nil, nil, nil
+	r.release()
 	r.cast(entry{frame: clearFrame, except: r.named(it.By)})
 }
 
@@ -303,6 +327,7 @@ func (r *room) dismiss(s *seat, b farewell) {
 	}
 	r.noteAbsence(s)
 	s.bye = &b
+	r.pageLeft(s)
 	s.ease()
 	if b.at == 0 {
 		r.log.leave(s)
@@ -345,6 +370,7 @@ func (r *room) leave(s *seat) {
 	if s.bye == nil {
 		r.noteAbsence(s)
 		s.bye = &farewell{}
+		r.pageLeft(s)
 	}
 	s.bye.at = 0
 	s.joined = false
