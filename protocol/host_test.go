@@ -254,4 +254,3 @@ func chat(id, text string) string {
 func delta(seq int, text string) feed.Chunk {
 	return feed.Chunk{Seq: uint64(seq), Body: fmt.Appendf(nil, `{"type":"text-delta","id":"t","delta":%q}`, text)}
 }
-

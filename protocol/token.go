@@ -89,7 +89,7 @@ func (r *room) give(t *token, s *seat) {
 }
 
 // handTokens shows what could not be shown when it was asked for, since something
-// streamed. If toAny, a token that is nobody's goes to some open tab.
+// streamed. If toAny, a token that is nobody's goes to some open tab whose hook listens.
 func (r *room) handTokens(toAny bool) {
 	if r.stream != nil || len(r.pending) > 0 {
 		return
@@ -99,7 +99,7 @@ func (r *room) handTokens(toAny bool) {
 			continue
 		}
 		for _, s := range slices.Backward(r.log.seats) { // the newest socket of a page lives
-			if s.canRun() && !s.parked && (t.page == "" || owns(s, t.page)) {
+			if s.canRun() && !s.parked && (owns(s, t.page) || t.page == "" && (s.probed || s.chatted)) {
 				r.give(t, s)
 				break
 			}
