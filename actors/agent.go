@@ -32,6 +32,40 @@ type Agent struct {
 	MaxOutputTokens int64
 	Temperature     *float64
 
+	// Tools are what the model may call, beside those that clients bring. What a turn's
+	// hooks below are asked is asked again after a crash.
+	Tools []Tool
+	// MaxSteps bounds the steps of one answer, with its continuations and recoveries.
+	// Default 10. An answer that reaches it ends as it is.
+	MaxSteps int
+	// StopWhen ends an answer after a step that has called tools.
+	StopWhen func(steps []StepResult) bool
+	// BeforeTurn may change what a turn's steps have in common, before its first
+	// model call. An error ends the turn.
+	BeforeTurn func(ctx context.Context, turn *TurnContext) (TurnConfig, error)
+	// PrepareStep may change one step, before its model call. An error ends the turn.
+	PrepareStep func(ctx context.Context, step *StepContext) (StepConfig, error)
+	// AfterStep is told of each step with its results, before the next begins. It is
+	// not told of one whose process has died before that. An error ends the turn.
+	AfterStep func(ctx context.Context, self *Self, step StepResult) error
+	// OnChunk sees each part of the model's answers, before clients do, on the
+	// goroutine that reads them: it must be quick.
+	OnChunk func(ctx context.Context, chunk ChunkInfo)
+	// OnModelError is told of each failure of a model. What it returns, unless that is
+	// "", is what visitors read if the turn ends with it.
+	OnModelError func(ctx context.Context, e ModelError) string
+	// RepairToolInput may mend an input that its tool does not take; nil, or an error:
+	// the model is told of what is wrong.
+	RepairToolInput func(ctx context.Context, bad BadInput) (json.RawMessage, error)
+	// Budget bounds what answers cost.
+	Budget Budget
+	// PruneMessages shapes what the model sees of the conversation. It must leave a
+	// call and its result together.
+	PruneMessages func(messages []model.Message) []model.Message
+	// AnswerTimeout is how long a call waits for a client or a person before it has
+	// failed. 0: for ever.
+	AnswerTimeout time.Duration
+
 	// OnChatMessage answers instead of Model. It writes to turn.Stream and
 	// returns when the answer is complete. ctx ends when the turn is cancelled
 	// or the node stops; what is written afterwards is refused with ErrTurnOver.
@@ -195,6 +229,16 @@ func (a *Agent) check() {
 		fail("MaxQueuedTurns", "is negative: %d", a.MaxQueuedTurns)
 	case a.MessageConcurrency.problem() != "":
 		fail("MessageConcurrency", "%s", a.MessageConcurrency.problem())
+	case problemOf(a.Tools) != "":
+		fail("Tools", "%s", problemOf(a.Tools))
+	case a.MaxSteps < 0:
+		fail("MaxSteps", "is negative: %d", a.MaxSteps)
+	case a.Budget.problem() != "":
+		fail("Budget", "%s", a.Budget.problem())
+	case a.AnswerTimeout < 0:
+		fail("AnswerTimeout", "is negative: %s", a.AnswerTimeout)
+	case !a.Chats() && len(a.Tools) > 0:
+		fail("Tools", "needs Model or OnChatMessage")
 	case a.StallTimeout < 0:
 		fail("StallTimeout", "is negative: %s", a.StallTimeout)
 	case a.MaxPersistedMessages < 0:
@@ -209,6 +253,9 @@ func (a *Agent) check() {
 // Chats reports whether the class is one of chat agents.
 func (a *Agent) Chats() bool { return a.Model != nil || a.OnChatMessage != nil }
 
+// compacts reports whether a conversation that is too long can be summed up.
+func (a *Agent) compacts() bool { return false }
+
 func (a *Agent) policy() chat.Policy {
 	return chat.Policy{
 		Handler: a.OnChatMessage != nil, NoRecovery: a.Recovery.Off, Hook: a.OnChatResponse != nil,
@@ -221,8 +268,9 @@ func (a *Agent) policy() chat.Policy {
 func (a *Agent) passivateAfter() time.Duration { return orDefault(a.PassivateAfter, time.Minute) }
 func (a *Agent) hookTimeout() time.Duration    { return orDefault(a.HookTimeout, time.Minute) }
 
-func orDefault(d, standard time.Duration) time.Duration {
-	if d == 0 {
+func orDefault[T comparable](d, standard T) T {
+	var none T
+	if d == none {
 		return standard
 	}
 	return d

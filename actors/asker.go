@@ -25,8 +25,9 @@ func (a *shell) noteAsker(request, socket string) {
 func (a *shell) cause(e chat.Effect) context.Context {
 	_, handler := e.(chat.Handle)
 	_, model := e.(chat.CallModel)
+	_, tool := e.(chat.RunTool)
 	t := a.core.State.Turns.Running()
-	if !handler && !model || t == nil {
+	if !handler && !model && !tool || t == nil {
 		return a.ctx
 	}
 	ctx := a.ctx

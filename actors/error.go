@@ -13,7 +13,8 @@ const (
 	BadRequest Code = "bad-request"
 	// UnknownAgent: no class of that name is registered on this node.
 	UnknownAgent Code = "unknown-agent"
-	// Conflict: the id of the request has been used for another one.
+	// Conflict: the id of the request has been used for another one, or the tool call
+	// cannot take what was said to it (see ErrSettled).
 	Conflict Code = "conflict"
 	// NotFound: there is no such thing, or the agent does not remember it any more.
 	NotFound Code = "not-found"

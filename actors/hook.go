@@ -156,7 +156,12 @@ func (a *shell) told(events []chat.Event) {
 			delete(a.makers, e.TurnStarted.GetTurn())
 		case *journalv1.Event_TurnEnded:
 			delete(a.makers, e.TurnEnded.GetTurn())
+			if a.loop != nil && a.loop.turn == e.TurnEnded.GetTurn() {
+				a.loop, a.looped = nil, nil
+			}
 			over = true
+		case *journalv1.Event_LoopEnded:
+			a.loopEnded(e.LoopEnded)
 		case *journalv1.Event_SubAgentRemoved:
 			a.removed()
 		case *journalv1.Event_RecoveryDetected:

@@ -190,6 +190,10 @@ func refusal(err error) error {
 		return &Error{Code: Busy, Message: busy.Error()}
 	case errors.Is(err, chat.ErrDeleted):
 		return &Error{Code: Unavailable, Message: "the agent is being deleted; please try again", err: ErrInterrupted}
+	case errors.Is(err, chat.ErrNoCall):
+		return &Error{Code: NotFound, Message: err.Error(), err: err}
+	case errors.Is(err, chat.ErrSettled), errors.Is(err, chat.ErrNotYet), errors.Is(err, chat.ErrServers):
+		return &Error{Code: Conflict, Message: err.Error(), err: err}
 	case errors.Is(err, chat.ErrTooMany):
 		return &Error{Code: BadRequest, Message: err.Error()}
 	case errors.As(err, &e):

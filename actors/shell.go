@@ -68,6 +68,9 @@ type shell struct {
 	watch   map[string][]chan<- ChatResponse // by request: who waits for its end
 	askers  map[string]string                // by request: the socket that has asked for it
 	makers  map[uint64]makeMessages          // by turn that is to be prepared
+	extras  map[string][]Tool                // by request: tools that its caller brings along
+	loop    *loopSetup                       // of the running turn, as far as this process knows
+	looped  chan<- loopEnd                   // the handler that waits for its loop's end; nil: none
 	vigils  map[*vigil]bool                  // who waits until nothing happens any more
 	used    int64                            // when somebody last used the agent, in milliseconds since the epoch
 	looking bool                             // a search for signs of life is under way

@@ -52,5 +52,5 @@ func (a *shell) endVigils() {
 
 func (a *shell) stable(inHook bool) bool {
 	s := &a.core.State
-	return len(s.Turns.Queue) == 0 && (inHook || len(s.Outbox.Entries) == 0) && !s.HasPendingInteraction()
+	return len(s.Turns.Queue) == 0 && (inHook || len(s.Outbox.Entries) == 0) && s.Answers.Pending == nil && !s.HasPendingInteraction()
 }

@@ -43,6 +43,7 @@ type Stream struct {
 	failed bool
 	cut    bool   // an abort chunk was written
 	reason string // finish reason that was written
+	looped string // finish reason of the last Generate
 
 	stall time.Duration // silence that ends the attempt; 0: none does
 	timer *time.Timer   // ends it
@@ -282,6 +283,10 @@ func (s *Stream) result(ended *chat.HandlerEnded, err error) {
 		ended.Result = chat.Silent
 	default:
 		s.closePlain()
+		if s.looped != "" && s.reason == "" && !s.plain {
+			_ = s.write(&uimessage.Chunk{Type: "finish", FinishReason: s.looped})
+			ended.Reason = s.reason
+		}
 	}
 	s.over = true
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type Tool struct {
 	repeatable bool                              // a call that was cut off is run again
 	timeout    time.Duration                     // of one run; 0: none
 	check      func(input json.RawMessage) error // says what is wrong with an input, for the model; nil: all are right
+	in         reflect.Type                      // of the input; nil: a client's tool
+	fault      string                            // what is wrong with the registration
 }
 
 // ToolCall is one call of a tool, as its function gets it: see ToolCallFrom.

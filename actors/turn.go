@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/protocol/feed"
@@ -37,6 +38,9 @@ type Turn struct {
 	Stream *Stream
 	// Self is the agent.
 	Self *Self
+
+	looping atomic.Bool // Generate runs
+	loops   uint32      // that have begun
 }
 
 // openStream asks for the stream of a running attempt.

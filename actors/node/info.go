@@ -44,8 +44,9 @@ type infoModel struct {
 }
 
 type infoAgent struct {
-	Class string `json:"class"`
-	Path  string `json:"path"`
+	Class string   `json:"class"`
+	Path  string   `json:"path"`
+	Tools []string `json:"tools,omitempty"` // names
 }
 
 func infoHandler(agents []*actors.Agent) http.HandlerFunc {
@@ -55,7 +56,11 @@ func infoHandler(agents []*actors.Agent) http.HandlerFunc {
 		if !a.Chats() {
 			continue
 		}
-		i.Agents = append(i.Agents, infoAgent{Class: a.Name, Path: "/agents/" + protocol.Kebab(a.Name)})
+		told := infoAgent{Class: a.Name, Path: "/agents/" + protocol.Kebab(a.Name)}
+		for _, t := range a.Tools {
+			told.Tools = append(told.Tools, t.Name)
+		}
+		i.Agents = append(i.Agents, told)
 	}
 	data, err := json.Marshal(i)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/actors"
 	"github.com/holdfast-dev/holdfast/actors/model/env"
+	"github.com/holdfast-dev/holdfast/actors/model/scripted"
 	"github.com/holdfast-dev/holdfast/actors/node"
 )
 
@@ -17,9 +18,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "holdfast:", err)
 		os.Exit(1)
 	}
+	if demo, ok := m.(*scripted.Model); ok {
+		m = withTools(demo)
+	}
 	node.Main(&actors.Agent{
 		Name:         "Assistant",
 		Instructions: "You are a helpful assistant. Answer briefly unless asked for more.",
 		Model:        m,
+		Tools:        tools(),
+		InitialState: logbook{Entries: []entry{}},
 	})
 }

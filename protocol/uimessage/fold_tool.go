@@ -1,5 +1,7 @@
 package uimessage
 
+import "encoding/json"
+
 // A call never goes back to an earlier state, and its first outcome is final
 // (a preliminary output is none).
 
@@ -152,4 +154,52 @@ func (s *slot) settle(state string) {
 		s.Input = emptyObject
 	}
 	s.State, s.Output, s.Preliminary, s.ErrorText = state, nil, false, ""
+}
+
+// Call returns the part of a call.
+func (f *Fold) Call(id string) (Part, bool) {
+	s := f.calls[id]
+	if s == nil {
+		return Part{}, false
+	}
+	return s.part(), true
+}
+
+// Change has change alter the part of a call, if there is one: by what did not come
+// as a chunk.
+func (f *Fold) Change(id string, change func(*Part)) {
+	if s := f.calls[id]; s != nil {
+		s.endInput()
+		change(&s.Part)
+	}
+}
+
+// Final reports whether p is a call with its last outcome.
+func (p Part) Final() bool { return p.Settled() && !p.Preliminary }
+
+// Settle gives the call p an outcome: OutputAvailable with an output, or OutputError
+// with a text.
+func (p *Part) Settle(state string, output json.RawMessage, text string) {
+	s := slot{Part: *p}
+	s.settle(state)
+	*p = s.Part
+	if state == OutputAvailable {
+		p.Output = output
+	} else {
+		p.ErrorText = text
+	}
+}
+
+// Decide notes a person's decision on the call p. A denied call is settled.
+func (p *Part) Decide(approved bool, reason string) {
+	a := p.Approval
+	if a == nil {
+		a = &Approval{ID: p.ToolCallID}
+	}
+	if approved {
+		p.State = ApprovalResponded
+	} else {
+		p.Settle(OutputDenied, nil, "")
+	}
+	p.Approval = a.answered(approved, reason)
 }

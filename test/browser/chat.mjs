@@ -25,6 +25,7 @@ export class Chat {
   messages = () => this.page.getByTestId("message");
   answers = () => this.page.locator('[data-testid="message"][data-role="assistant"]');
   answer = () => this.answers().last();
+  tool = () => this.page.getByTestId("tool");
   error = () => this.page.getByTestId("error");
   connection = () => this.page.getByTestId("connection");
   button = (name) => this.page.getByTestId(name);
@@ -74,6 +75,17 @@ export class Chat {
   async stored() {
     const messages = await (await fetch(`${this.target.base}/agents/${this.target.agent}/${this.room}/get-messages`)).json();
     return messages.map(({ role, parts }) => ({ role, text: plain(texts(parts).join(" ")) }));
+  }
+
+  /** The calls on the screen: [[id, state]]. */
+  calls() {
+    return this.tool().evaluateAll((cards) => cards.map(({ dataset }) => [dataset.call, dataset.state]));
+  }
+
+  /** The calls in the node, in the same form. */
+  async storedCalls() {
+    const messages = await (await fetch(`${this.target.base}/agents/${this.target.agent}/${this.room}/get-messages`)).json();
+    return messages.flatMap(({ parts }) => parts.filter((part) => part.toolCallId).map((part) => [part.toolCallId, part.state]));
   }
 
   /** The screen shows what is stored, and goes on showing it after a reload. */

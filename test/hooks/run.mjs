@@ -1,10 +1,10 @@
 // Runs all specs with the AI SDK 7 below the hooks, then those that it matters to with 6.
 import { spawnSync } from "node:child_process";
 
-const all = ["agent", "agent-state", "chat-options", "chat-values", "resume", "restart"];
+const all = ["agent", "agent-state", "chat-options", "chat-values", "resume", "restart", "tools", "tools-approval", "tools-old"];
 const builds = [
   ["7", all],
-  ["6", all.filter((name) => !name.startsWith("agent"))],
+  ["6", all.filter((name) => !name.startsWith("agent") && name !== "tools-old")],
 ];
 
 for (const [ai, specs] of builds) {

@@ -68,6 +68,34 @@ func TestTheScriptAnswersByItsWords(t *testing.T) {
 	}
 }
 
+func TestTheScriptCallsToolsStepByStepAndTellsWhatTheySaid(t *testing.T) {
+	s := providerwire.Start(providerwire.Script())
+	defer s.Close() //nolint:errcheck // the test is over
+	asked := `call a {\"n\":1} call b {} then call c {}`
+	call := func(id, tool string) string {
+		return `{"id":"` + id + `","type":"function","function":{"name":"` + tool + `","arguments":"{}"}}`
+	}
+	step1 := `,{"role":"assistant","content":"","tool_calls":[` + call("1", "a") + `,` + call("2", "b") + `]}` +
+		`,{"role":"tool","tool_call_id":"1","content":"one"},{"role":"tool","tool_call_id":"2","content":"two"}`
+	step2 := `,{"role":"assistant","content":"","tool_calls":[` + call("3", "c") + `]},{"role":"tool","tool_call_id":"3","content":"three"}`
+	for soFar, want := range map[string][]string{
+		"":            {`"name":"a"`, `"name":"b"`, `"finish_reason":"tool_calls"`},
+		step1:         {`"name":"c"`, `"finish_reason":"tool_calls"`},
+		step1 + step2: {"said:", " one", " two", " three", `"finish_reason":"stop"`},
+	} {
+		body := `{"model":"m","stream":true,"messages":[{"role":"user","content":"` + asked + `"}` + soFar + `]}`
+		got, err := io.ReadAll(post(t, t.Context(), s.URL+"/v1/chat/completions", body).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(got), w) {
+				t.Errorf("after %q: no %s in %s", soFar, w, got)
+			}
+		}
+	}
+}
+
 func TestTheScriptFailsOnceWhereItSaysSo(t *testing.T) {
 	s := providerwire.Start(providerwire.Script())
 	defer s.Close() //nolint:errcheck // the test is over

@@ -18,6 +18,8 @@ import (
 //	error    fails with HTTP 500 on each request
 //	busy     fails with HTTP 429 and Retry-After: 1, on the first request only
 //	cut      the connection breaks after half an echo, on the first request only
+//	call T {…}  calls tool T with that input; several in one step, those behind
+//	         the word "then" in the next one. Then "The tools said: …", their results
 //	(else)   "You said: …", the user's text
 //
 // A request that ends with an assistant message is continued from its end, if
@@ -56,7 +58,13 @@ func (s *script) answer(r *Request, w *Writer) {
 		}
 		w.Signature(fmt.Sprintf("signature-of-%d", r.N))
 	}
+	if calls(r, w) {
+		return
+	}
 	whole, pace := wholeAnswer(asked)
+	if results := told(r); results != "" {
+		whole, pace = results, 0
+	}
 	rest := whole
 	if after, ok := strings.CutPrefix(whole, r.Partial()); ok {
 		rest = after

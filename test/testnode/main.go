@@ -33,6 +33,7 @@ func main() {
 	flag.BoolVar(&o.sameOrigin, "same-origin", false, "keep the product's default: no web pages of other origins, no CORS")
 	flag.DurationVar(&o.writeTimeout, "write-timeout", 0, "time that the network may take for 64 KiB; 0: the product's default")
 	flag.DurationVar(&o.early, "early", 0, "be faulty: say that an append is stored this long before it is")
+	flag.Var(&o.die, "die", "kill the process at an append: before:N or after:N")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,22 +48,29 @@ type options struct {
 	sameOrigin   bool
 	writeTimeout time.Duration
 	early        time.Duration
+	die          deathPoint
 }
 
 func run(ctx context.Context, o options) (err error) {
-	cfg := node.Config{Agents: agents(), Data: o.data, Protocol: protocol.Config{
+	cfg := node.Config{Agents: append(agents(), errandAgent(o.data)), Data: o.data, Protocol: protocol.Config{
 		CORS: protocol.AnyOrigin(), OriginPatterns: []string{"*"},
 		WriteTimeout: o.writeTimeout, Paths: custom, BeforeConnect: deny(protocol.Unauthenticated), BeforeRequest: deny(protocol.Denied),
 	}}
 	if o.sameOrigin {
 		cfg.Protocol.CORS, cfg.Protocol.OriginPatterns = nil, nil
 	}
-	if o.early > 0 {
+	if o.early > 0 || o.die.n > 0 {
 		store, err := bolt.Open(bolt.Config{Path: filepath.Join(o.data, node.JournalFile)})
 		if err != nil {
 			return err
 		}
-		cfg.Store = newEarlyStore(store, o.early)
+		cfg.Store = store
+		if o.early > 0 {
+			cfg.Store = newEarlyStore(store, o.early)
+		}
+		if o.die.n > 0 {
+			cfg.Store = &mortalStore{Store: cfg.Store, at: o.die}
+		}
 	}
 	n, err := node.Start(ctx, cfg)
 	if err != nil {

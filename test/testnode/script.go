@@ -43,6 +43,10 @@ func script(ctx context.Context, turn *actors.Turn) error {
 		if play := scripts[m[1]]; play != nil {
 			return play(p)
 		}
+		if _, ok := toolScripts[m[1]]; ok || m[1] == "offered" {
+			_, err := turn.Generate(ctx, actors.Generation{Model: toolModel(), Tools: testTools()})
+			return err
+		}
 	}
 	return p.step(0, p.text("echo:"+text))
 }

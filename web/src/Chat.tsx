@@ -5,6 +5,7 @@ import { Composer } from "./Composer";
 import { Header } from "./Header";
 import { ArrowDown } from "./icons";
 import type { Info } from "./info";
+import { McpServers } from "./McpServers";
 import { Messages } from "./Messages";
 import { plainText } from "./parts/plainText";
 import { openAgent, openNewRoom } from "./place";
@@ -46,10 +47,11 @@ export function Chat({ agentClass, room, info }: { agentClass: string; room: str
           {info.model.note}
         </aside>
       )}
+      <McpServers servers={turn.mcp} />
       <main className="stage">
         <div className="scroll" ref={stick.scroller} tabIndex={-1} data-testid="scroller">
           <div className="column" ref={stick.content}>
-            {empty ? <Welcome onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={{ ...turn, regenerate }} />}
+            {empty ? <Welcome tools={info.agents.find((agent) => agent.class === agentClass)?.tools ?? []} onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={{ ...turn, regenerate }} />}
           </div>
         </div>
         {!stick.atBottom && !empty && (

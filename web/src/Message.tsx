@@ -3,28 +3,35 @@ import { memo, useEffect, useState } from "react";
 import { Again, Check, Copy } from "./icons";
 import { Parts } from "./parts/Parts";
 import { plainText } from "./parts/plainText";
+import type { ToolActions } from "./parts/ToolPart";
+import { cutShort, usageOf } from "./usage";
 
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed";
 
 interface MessageProps {
   message: UIMessage;
   status: MessageStatus;
-  onApprove: (approvalId: string, approved: boolean) => void;
+  /** The node can be told something at the moment. */
+  connected: boolean;
+  actions: ToolActions;
   /** Present where the message can be answered anew. */
   onRegenerate?: () => void;
 }
 
 /** The handlers are new in each render but do the same; a message is drawn again only if what it shows has changed. */
-export const Message = memo(MessageBody, (a, b) => a.message === b.message && a.status === b.status && !a.onRegenerate === !b.onRegenerate);
+export const Message = memo(MessageBody, (a, b) => a.message === b.message && a.status === b.status && a.connected === b.connected && !a.onRegenerate === !b.onRegenerate);
 
-function MessageBody({ message, status, onApprove, onRegenerate }: MessageProps) {
+function MessageBody({ message, status, connected, actions, onRegenerate }: MessageProps) {
   const mine = message.role === "user";
   const text = plainText(message);
+  const usage = mine ? "" : usageOf(message);
+  const cut = mine || status === "streaming" ? "" : cutShort(message);
   return (
     <li className={`message ${mine ? "mine" : "theirs"}`} data-testid="message" data-role={message.role} data-status={status} data-id={message.id}>
       <span className="sr-only">{mine ? "You said:" : "The assistant said:"}</span>
-      <Parts message={message} streaming={status === "streaming"} onApprove={onApprove} />
+      <Parts message={message} streaming={status === "streaming"} connected={connected} {...actions} />
       {status === "stopped" && <p className="stopped">Stopped here.</p>}
+      {cut && <p className="stopped">{cut}</p>}
       {!mine && status !== "streaming" && (
         <div className="tools">
           {text && <CopyButton text={text} />}
@@ -33,6 +40,11 @@ function MessageBody({ message, status, onApprove, onRegenerate }: MessageProps)
               <Again />
               Regenerate
             </button>
+          )}
+          {usage && (
+            <span className="usage" data-testid="usage">
+              {usage}
+            </span>
           )}
         </div>
       )}

@@ -32,7 +32,8 @@ export function Messages({ turn }: { turn: Turn }) {
               key={message.id}
               message={message}
               status={statusOf(message, isLast, turn)}
-              onApprove={turn.approve}
+              connected={turn.connection === "connected"}
+              actions={turn.tools}
               onRegenerate={isLast && answering && canRegenerate ? turn.regenerate : undefined}
             />
           );

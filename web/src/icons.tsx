@@ -21,6 +21,8 @@ export const Copy = () => <Icon size={16}><rect x="7" y="7" width="9.500" height
 export const Check = () => <Icon size={16}><path d="m4 10.500 4 4 8-9" /></Icon>;
 export const Chevron = () => <Icon size={14}><path d="m7 4 6 6-6 6" /></Icon>;
 export const Tool = () => <Icon size={16}><path d="M12.500 3.500a4 4 0 0 0-4.300 5.600L3.500 13.800l2.700 2.700 4.700-4.700a4 4 0 0 0 5.600-4.300l-2.300 2.300-2.500-.5-.5-2.500Z" /></Icon>;
+export const Data = () => <Icon size={16}><path d="M3.500 4.500h13v11h-13ZM3.500 8.200h13M8 8.200v7.300" /></Icon>;
+export const Plug = () => <Icon size={16}><path d="M7 3v4M13 3v4M4.500 7h11v2.500a5.500 5.500 0 0 1-11 0ZM10 15v3" /></Icon>;
 export const Page = () => <Icon size={16}><path d="M5 2.500h6.500L15.500 6.500v11H5ZM11.500 2.500v4h4" /></Icon>;
 export const Alert = () => <Icon><circle cx="10" cy="10" r="7.200" /><path d="M10 6.500v4.200M10 13.500v.1" /></Icon>;
 

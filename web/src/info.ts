@@ -3,7 +3,8 @@
 export interface Info {
   version: string;
   model: { name: string; note: string; scripted: boolean };
-  agents: { class: string; path: string }[];
+  /** Tools: those that the agent has by itself. A node without any tells none. */
+  agents: { class: string; path: string; tools?: string[] }[];
 }
 
 const NO_INFO: Info = { version: "", model: { name: "", note: "", scripted: false }, agents: [] };

@@ -4,6 +4,9 @@ import { useAgent } from "agents/react";
 import type { UIMessage } from "ai";
 import { useEffect, useRef, useState } from "react";
 import { SOCKET, useConnection, type Agent, type Connection } from "./connection";
+import { mcpServers, type McpServer } from "./mcp";
+import type { ToolActions } from "./parts/ToolPart";
+import { runClientTool } from "./tools/clientTools";
 import { loadTranscript } from "./transcript";
 
 /**
@@ -22,7 +25,8 @@ export interface Turn {
   stop: () => void;
   regenerate: () => void;
   clear: () => void;
-  approve: (approvalId: string, approved: boolean) => void;
+  tools: ToolActions;
+  mcp: McpServer[];
 }
 
 /** The hook's word for a socket that closed under a running turn. It is no failure of the turn: the turn goes on and is resumed. */
@@ -32,10 +36,12 @@ type Chat = ReturnType<typeof useAgentChat>;
 
 export function useTurn(agentClass: string, room: string): Turn {
   const [failure, setFailure] = useState<string | null>(null);
-  const agent = useAgent({ agent: agentClass, name: encodeURIComponent(room), ...SOCKET });
+  const [mcp, setMcp] = useState<McpServer[]>([]);
+  const agent = useAgent({ agent: agentClass, name: encodeURIComponent(room), ...SOCKET, onMcpUpdate: (told) => setMcp(mcpServers(told)) });
   const chat = useAgentChat({
     agent,
     getInitialMessages: loadTranscript,
+    onToolCall: ({ toolCall, addToolOutput }) => runClientTool(toolCall, (output) => addToolOutput({ toolCallId: toolCall.toolCallId, output })),
     syncMessagesToServer: false, // the node's copy is the true one; this page never writes it from here
     // `chat.error` knows this tab's own turns only; every tab is to show how the last turn ended.
     onTurnEnd: (end) => {
@@ -81,7 +87,15 @@ export function useTurn(agentClass: string, room: string): Turn {
       begin();
       chat.clearHistory();
     },
-    approve: (id, approved) => void chat.addToolApprovalResponse({ id, approved }),
+    mcp,
+    tools: {
+      approve: ({ toolCallId, approvalId: id }, approved, reason) => {
+        // The hook's frame has no room for a reason; one that has it goes ahead, and the first decision counts.
+        if (reason) agent.send(JSON.stringify({ type: "cf_agent_tool_approval", toolCallId, approved, reason, autoContinue: true }));
+        void chat.addToolApprovalResponse({ id, approved, reason });
+      },
+      answer: ({ toolCallId, toolName }, output) => chat.addToolOutput({ toolCallId, toolName, output }),
+    },
   };
 }
 

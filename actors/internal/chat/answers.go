@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -8,10 +9,13 @@ import (
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
 )
 
+// declinedText is what the model reads of a call that a client failed without a word.
+const declinedText = "Tool execution denied by user"
+
 // Answers are what people and clients have to say to open calls, and the
 // continuation that goes on with it (the barrier of chat.md 4.4).
 type Answers struct {
-	Pending  *Continuation // armed; its turn does not exist yet, or has not started
+	Pending  *Continuation // armed, or its turn is not over yet
 	Deferred *Continuation // follows the one that runs
 	Arms     uint64        // counts, so that no wait is used twice
 }
@@ -146,10 +150,97 @@ var (
 	ErrServers = errors.New("the call is the server's to run")
 )
 
-func (c *Core) decideAnswer(Answer) ([]Event, error)       { return nil, ErrNoCall }
-func (c *Core) decideApprove(Approve) ([]Event, error)     { return nil, ErrNoCall }
-func (c *Core) decideOpenCall(OpenCall) ([]Event, error)   { return nil, ErrTurnOver }
-func (c *Core) decideToolReturned(ToolReturned) []Event    { return nil }
-func (c *Core) decideLoopStopped(LoopStopped) []Event      { return nil }
-func (c *Core) decideStartLoop(StartLoop) ([]Event, error) { return nil, ErrTurnOver }
-func (c *Core) decideCompacted(Compacted) []Event          { return nil }
+func (c *Core) decideAnswer(cmd Answer) ([]Event, error) {
+	s := &c.State
+	id, p, ok := s.Part(cmd.CallID)
+	call := s.Call(cmd.CallID)
+	switch {
+	case !ok:
+		return nil, ErrNoCall
+	case p.State == uimessage.InputStreaming:
+		return nil, ErrNotYet
+	case p.Final():
+		return nil, ErrSettled
+	case call != nil && call.Kind == pb.CallKind_CALL_KIND_SERVER && !(cmd.Failed && p.State == uimessage.ApprovalRequested):
+		return nil, ErrServers
+	}
+	settled := &pb.ToolSettled{
+		CallId: cmd.CallID, MessageId: id, State: pb.ToolState_TOOL_STATE_OUTPUT, OutputJson: cmd.Output,
+		By: pb.Settler_SETTLER_CLIENT, Who: valid(cmd.By.Who), AtMs: cmd.Now, Raw: c.rawIn(id),
+	}
+	if cmd.Failed {
+		settled.State, settled.OutputJson = pb.ToolState_TOOL_STATE_ERROR, nil
+		settled.ErrorText = cmp.Or(valid(cmd.ErrorText), declinedText)
+	}
+	var events []Event
+	if cmd.ClientTools != nil {
+		events = append(events, event(&pb.ContextSet{ClientToolsJson: cmd.ClientTools}))
+	}
+	events = append(events, event(settled))
+	return append(events, c.arm(cmd.Continue, cmd.By, cmd.ClientTools, cmd.Now, cmd.Ids)...), nil
+}
+
+// decideApprove: what the decision is bound to is the call as it is stored.
+func (c *Core) decideApprove(cmd Approve) ([]Event, error) {
+	s := &c.State
+	id, p, ok := s.Part(cmd.CallID)
+	call := s.Call(cmd.CallID)
+	switch {
+	case !ok:
+		return nil, ErrNoCall
+	case p.State == uimessage.InputStreaming:
+		return nil, ErrNotYet
+	case !p.Pending():
+		return nil, ErrSettled
+	case call != nil && call.ApprovalID == "":
+		return nil, ErrServers // nobody has asked for a decision
+	}
+	decided := &pb.ApprovalDecided{
+		CallId: cmd.CallID, MessageId: id, Approved: cmd.Approved, Reason: valid(cmd.Reason), Who: valid(cmd.By.Who), AtMs: cmd.Now,
+		Raw: c.rawIn(id), Page: cmd.By.Page, Now: !cmd.Continue,
+	}
+	if p.Approval != nil {
+		decided.ApprovalId = p.Approval.ID
+	}
+	events := []Event{event(decided)}
+	if cmd.Approved && call != nil && call.Kind == pb.CallKind_CALL_KIND_CLIENT {
+		return events, nil // a client runs it first
+	}
+	return append(events, c.arm(cmd.Continue, cmd.By, nil, cmd.Now, cmd.Ids)...), nil
+}
+
+// rawIn is raw for a change of that message, if it is stored.
+func (c *Core) rawIn(messageID string) uint64 {
+	if s := &c.State; s.Stream.Open && s.Stream.fold.ID() == messageID {
+		return 0 // the turn's end shows it to the sanitizer
+	}
+	return c.raw()
+}
+
+// guardCalling keeps a stored message below its limit that an outcome has made larger.
+func (c *Core) guardCalling(messageID string) []Event {
+	m, ok := c.State.Transcript.message(messageID)
+	if !ok || m.FullRef != "" || len(m.JSON) <= c.policy.MaxBytes || c.State.Turns.writes(messageID) {
+		return nil
+	}
+	out, _ := c.guardSize(m.parse())
+	out.Raw = m.Raw
+	if out.GetFullRef() == "" {
+		return nil
+	}
+	return []Event{event(&pb.MessagesPut{Messages: []*pb.StoredMessage{out}})}
+}
+
+func (s *State) applyApprovalDecided(e *pb.ApprovalDecided) {
+	s.Recovery.Work++
+	if c := s.Call(e.GetCallId()); c != nil && e.GetApproved() {
+		c.Approved, c.Expires = true, 0
+	} else {
+		s.forgetCall(e.GetCallId())
+	}
+	s.changeCall(e.GetCallId(), e.GetMessageId(), e.GetRaw(), func(p *uimessage.Part) {
+		if p.Pending() {
+			p.Decide(e.GetApproved(), e.GetReason())
+		}
+	})
+}

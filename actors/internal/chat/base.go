@@ -42,6 +42,13 @@ func (s *State) Base() Event {
 	for i := range l.Recent {
 		b.Ended = append(b.Ended, l.Recent[i].proto())
 	}
+	for _, c := range s.Calls {
+		b.Calls = append(b.Calls, c.proto())
+	}
+	s.Answers.base(b)
+	if tr.Compaction.UptoID != "" {
+		b.Compaction = &pb.ContextCompacted{UptoId: tr.Compaction.UptoID, Summary: tr.Compaction.Summary}
+	}
 	if l.Failed != nil {
 		b.Failed = l.Failed.proto()
 	}
@@ -80,6 +87,15 @@ func (s *State) applyBase(b *pb.Base) {
 		failed := endedFrom(f)
 		s.Ledger.Failed = &failed
 	}
+	for _, c := range b.GetCalls() {
+		call := callFrom(c.GetOpened())
+		call.Attempt, call.Approved = c.GetAttempt(), c.GetApproved()
+		s.Calls = append(s.Calls, call)
+	}
+	if p := b.GetContinuation(); p != nil {
+		s.Answers.applyArmed(p)
+	}
+	s.Transcript.Compaction = Compaction{UptoID: b.GetCompaction().GetUptoId(), Summary: b.GetCompaction().GetSummary()}
 	s.Turns.Last = b.GetLastTurn()
 	for _, d := range b.GetDeliveries() {
 		s.Outbox.Entries = append(s.Outbox.Entries, Delivery{

@@ -74,9 +74,7 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 	}
 	if t := s.Turns.holder(); t != nil {
 		e, w := s.turnDue(t)
-		if e != nil {
-			work = append(work, e)
-		}
+		work = append(work, e...)
 		if w.Key != "" {
 			waits = append(waits, w)
 		}
@@ -84,7 +82,9 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 		for _, t := range s.Turns.Queue { // debounces, and the slot is free
 			waits = append(waits, Wait{Key: t.waitKey(), Until: t.Until})
 		}
+		waits = append(waits, s.barrier()...)
 	}
+	waits = append(waits, s.expiries()...)
 	if e := s.dirty(); e != nil {
 		work = append(work, e)
 	}
@@ -96,20 +96,34 @@ func (s *State) Outstanding() (work []Effect, waits []Wait) {
 	return append(work, s.Family.due()...), waits
 }
 
-// turnDue is the effect or the wait of the turn that has the slot.
-func (s *State) turnDue(t *Turn) (Effect, Wait) {
+// turnDue are the effects or the wait of the turn that has the slot.
+func (s *State) turnDue(t *Turn) ([]Effect, Wait) {
 	switch {
 	case t.CutOff:
 		return nil, Wait{} // Activate decides
 	case t.Status == Queued && t.Deferred:
-		return Prepare{Turn: t.ID}, Wait{}
+		return []Effect{Prepare{Turn: t.ID}}, Wait{}
 	case t.Status == Queued:
 		return nil, Wait{Key: t.waitKey(), Until: t.Until}
-	case s.Steps.Turn != t.ID:
-		return Handle{Turn: t.ID, Attempt: t.Attempt}, Wait{}
-	case s.Steps.RetryAt > 0:
-		return nil, Wait{Key: s.Steps.waitKey(), Until: s.Steps.RetryAt}
-	default:
-		return CallModel{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt}, Wait{}
 	}
+	var work []Effect
+	if s.Steps.Turn != t.ID || s.Steps.Loop > 0 {
+		work = append(work, Handle{Turn: t.ID, Attempt: t.Attempt})
+	}
+	switch {
+	case s.Steps.Turn != t.ID:
+	case s.Steps.RetryAt > 0:
+		return work, Wait{Key: s.Steps.waitKey(), Until: s.Steps.RetryAt}
+	case s.Steps.Compacting:
+		work = append(work, Compact{Turn: t.ID, Attempt: s.Steps.Attempt})
+	case !s.Steps.Answered && s.Steps.Step > 0:
+		work = append(work, CallModel{Turn: t.ID, Step: s.Steps.Step, Attempt: s.Steps.Attempt})
+	default:
+		for _, c := range s.Calls {
+			if c.Turn == t.ID && c.runs() {
+				work = append(work, RunTool{CallID: c.ID, Attempt: c.Attempt})
+			}
+		}
+	}
+	return work, Wait{}
 }

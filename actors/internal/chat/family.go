@@ -96,7 +96,7 @@ func (c *Core) decideDelete(cmd Delete) []Event {
 func (c *Core) killTurns() []Event {
 	var events []Event
 	for _, t := range slices.Backward(c.State.Turns.Queue) {
-		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: c.State.writingID(t)}))
+		events = append(events, event(&pb.TurnEnded{Turn: t.ID, Outcome: killed(t), MessageId: c.State.Writing(t)}))
 	}
 	return events
 }
@@ -107,7 +107,7 @@ func (s *State) Unused() bool { return s.AtRest() && !s.awaitsPerson() }
 
 // AtRest reports whether nothing is under way, not even a wait for a time.
 func (s *State) AtRest() bool {
-	return s.Ledger.Created && len(s.Turns.Queue) == 0 && len(s.Outbox.Entries) == 0 && s.Family.removing == 0 && !s.Family.Deleted
+	return s.Ledger.Created && len(s.Turns.Queue) == 0 && len(s.Outbox.Entries) == 0 && s.Answers.Pending == nil && s.Family.removing == 0 && !s.Family.Deleted
 }
 
 // awaitsPerson reports whether a call of a tool waits for somebody's answer.

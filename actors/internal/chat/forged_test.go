@@ -44,7 +44,10 @@ func TestForgeriesInARequest(t *testing.T) {
 			require.Equal(t, c.want, r.core.TakeForgeries())
 			require.Nil(t, r.core.TakeForgeries(), "told once")
 			require.Equal(t, "u1 a1 u2", r.listed())
-			require.Equal(t, before, r.state().Transcript.Messages[:2], "what is stored stays as it is")
+			now, _ := r.state().Transcript.Message("a1")
+			unanswered := answering("a1", text, call("c", erred, input(`{"of":"c"}`), failed(notAnsweredText)), call("d", done, output("42")))
+			require.Equal(t, before[0], r.state().Transcript.Messages[0])
+			require.JSONEq(t, string(unanswered.AppendJSON(nil)), string(now.AppendJSON(nil)), "what is stored stays as it is, but for the call that the user has not answered")
 			var seen []string
 			for _, e := range r.state().PromptFor(r.state().Turns.Running()) {
 				seen = append(seen, e.ID)

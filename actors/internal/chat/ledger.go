@@ -76,6 +76,7 @@ func (c *Core) decideClear(cmd Clear) []Event {
 	if s.Stream.Open {
 		events = append(events, event(&pb.StreamClosed{Turn: s.Stream.Turn}))
 	}
+	events = append(events, c.dropAnswers("cleared")...)
 	events = append(events, event(&pb.Cleared{Generation: s.Ledger.Generation + 1, Key: cmd.Key}))
 	return append(events, c.killTurns()...)
 }
@@ -100,7 +101,7 @@ func (s *State) applyCleared(e *pb.Cleared) {
 	if e.GetKey() != "" {
 		s.Ledger.Keys.add(clearKey(e.GetKey()), accepted{})
 	}
-	s.Transcript = Transcript{}
+	s.Transcript, s.Calls = Transcript{}, nil
 	s.Outbox = Outbox{}
 }
 

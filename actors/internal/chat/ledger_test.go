@@ -131,7 +131,8 @@ func TestBaseHoldsAllThatALaterTurnMayNeed(t *testing.T) {
 	r.must(submit("r2", user("u2")))
 	r.say("two")
 	r.crash(0)
-	r.must(answer(r.due())) // was continued: its steps do not tell all of it
+	r.must(answer(r.due()))
+	r.must(Persist{Messages: submit("", assistant("a-r1")).Messages}) // edited: its steps do not tell all of it
 	cmd = submit("r3", user("u3"))
 	cmd.Body = []byte(`{"a":3}`)
 	r.must(cmd)

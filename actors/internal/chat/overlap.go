@@ -90,7 +90,7 @@ func (c *Core) startNext() []Event {
 // begin starts t, now that it has the slot.
 func (c *Core) begin(t *Turn) []Event {
 	if t.Kind != pb.TurnKind_TURN_KIND_CONTINUATION || t.MessageID != "" {
-		return append(c.merge(t), c.start(t, 1))
+		return concat(c.merge(t), c.settleAll(t), []Event{c.start(t, 1)})
 	}
 	last := c.State.Transcript.lastAnswer()
 	if last == "" {

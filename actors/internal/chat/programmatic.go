@@ -98,7 +98,7 @@ func (c *Core) decideInterrupt() []Event {
 // decideReset ends the running turn last: no other may start.
 func (c *Core) decideReset() []Event {
 	s := &c.State
-	events := []Event{event(&pb.TurnsReset{Generation: s.Ledger.Generation + 1})}
+	events := append(c.dropAnswers("reset"), event(&pb.TurnsReset{Generation: s.Ledger.Generation + 1}))
 	for _, t := range slices.Backward(s.Turns.Queue) {
 		events = append(events, c.endTurn(t, &pb.TurnEnded{Outcome: killed(t)})...)
 	}

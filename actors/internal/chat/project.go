@@ -53,7 +53,7 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 			}
 		case *pb.Event_StreamOpened:
 			if t := s.Turns.byID(k.StreamOpened.GetTurn()); t != nil {
-				items = append(items, feed.Opened{Request: t.Request, Continuation: t.Continuation()})
+				items = append(items, feed.Opened{Request: t.Request, Continuation: t.Continuation(), Page: t.Page})
 			}
 		case *pb.Event_StreamClosed:
 			items = append(items, feed.Closed{Request: s.requestOf(k.StreamClosed.GetTurn())})
@@ -67,6 +67,15 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 				items = append(items, s.rollback(ended.Request))
 			}
 			items = append(items, ended.item())
+		case *pb.Event_ToolSettled:
+			put = put || repairs(k.ToolSettled)
+			items = append(items, s.settledItems(k.ToolSettled)...)
+		case *pb.Event_ApprovalDecided:
+			items = append(items, s.decidedItems(k.ApprovalDecided)...)
+		case *pb.Event_ContinuationArmed:
+			items = append(items, feed.Armed{Request: k.ContinuationArmed.GetRequestId(), Page: k.ContinuationArmed.GetPage()})
+		case *pb.Event_ContinuationDropped:
+			items = append(items, feed.Disarmed{Request: k.ContinuationDropped.GetRequestId()})
 		case *pb.Event_AgentDeleted:
 			deleted = true
 		case *pb.Event_Cleared:
@@ -85,6 +94,47 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 		items = append(items, Closing(s.Family.Parent))
 	}
 	return items
+}
+
+// repairs reports whether an outcome is a repair of a stored message, which the whole
+// transcript shows.
+func repairs(e *pb.ToolSettled) bool {
+	return e.GetBy() == pb.Settler_SETTLER_REPAIR && !e.GetChunked()
+}
+
+func (s *State) settledItems(e *pb.ToolSettled) []feed.Item {
+	if e.GetChunked() || repairs(e) {
+		return []feed.Item{feed.Settled{Call: e.GetCallId()}}
+	}
+	return []feed.Item{feed.Updated{Message: s.shown(e.GetMessageId())}, feed.Settled{Call: e.GetCallId()}}
+}
+
+// decidedItems tells of a decision, and that a client may run the call now.
+func (s *State) decidedItems(e *pb.ApprovalDecided) []feed.Item {
+	items := []feed.Item{feed.Updated{Message: s.shown(e.GetMessageId())}}
+	if r, ok := s.runnableByClient(s.Call(e.GetCallId())); ok {
+		r.Page, r.Now = e.GetPage(), e.GetNow()
+		items = append(items, r)
+	}
+	return items
+}
+
+// runnableByClient is what one client is told of a call that was approved and is not
+// the server's to run: as if it had just been made.
+func (s *State) runnableByClient(c *Call) (feed.Runnable, bool) {
+	if c == nil || !c.Approved || c.Kind != pb.CallKind_CALL_KIND_CLIENT {
+		return feed.Runnable{}, false
+	}
+	m, err := uimessage.ParseMessage(s.shown(c.MessageID))
+	if err != nil {
+		return feed.Runnable{}, false
+	}
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.IsTool() && p.ToolCallID == c.ID {
+			p.State = uimessage.InputAvailable
+		}
+	}
+	return feed.Runnable{Call: c.ID, Message: m.AppendJSON(nil)}, true
 }
 
 func trims(e Event) bool {
@@ -163,6 +213,14 @@ func (s *State) Loaded() feed.Loaded {
 		l.Pending = append(l.Pending, t.Request)
 		if t.ID == s.Recovery.Turn {
 			l.Recovering = t.Request
+		}
+	}
+	if p := s.Answers.Pending; p != nil && p.Turn == 0 {
+		l.Armed = &feed.Armed{Request: p.Request, Page: p.Page}
+	}
+	for _, c := range s.Calls {
+		if r, ok := s.runnableByClient(c); ok {
+			l.Runnable = append(l.Runnable, r)
 		}
 	}
 	for i := range s.Ledger.Recent {

@@ -68,9 +68,8 @@ func (c *Core) retryTurn(t *Turn) []Event {
 	if c.State.Stream.Open {
 		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
 	}
-	return append(events,
-		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_RETRY}),
-		c.start(t, t.Attempt+1))
+	events = append(events, event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_RETRY}))
+	return append(append(events, c.settleStored(t, true)...), c.start(t, t.Attempt+1))
 }
 
 // continueTurn ends t as handed over and queues, before all others, a turn that
@@ -78,28 +77,34 @@ func (c *Core) retryTurn(t *Turn) []Event {
 // it under a request id of its own.
 func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	s := &c.State
-	partial, said := settle(uimessage.Sanitize(s.Stream.Message())), s.Stream.HasContent()
+	partial, said := uimessage.Sanitize(s.Stream.Message()), s.Stream.HasContent()
+	partial, settled := c.settleCalls(t, partial, true)
+	partial = s.settle(partial)
 	var events []Event
 	if said {
 		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(t.ID, partial)}})
 	}
-	return append(events,
+	events = append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),
 		event(&pb.RecoveryDecided{Turn: t.ID, Decision: pb.RecoveryDecision_RECOVERY_DECISION_CONTINUE}),
-		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING, MessageId: partial.ID}),
+		event(&pb.TurnEnded{Turn: t.ID, Outcome: pb.TurnOutcome_TURN_OUTCOME_RECOVERING, MessageId: partial.ID}))
+	return append(append(events, settled...),
 		event(&pb.TurnAccepted{
 			Turn: s.Turns.Last + 1, RequestId: ids.Request, Kind: pb.TurnKind_TURN_KIND_RECOVERY, Generation: t.Generation,
 			OriginIds: t.OriginIDs, BodyJson: t.Body, ClientToolsJson: t.ClientTools,
 			MessageId: partial.ID, ContinuesMessage: said || t.Continues, ContinuesTurn: t.ID, Front: true, UntilMs: until, Readonly: t.Readonly,
+			Page: t.Page, Steps: uint32(t.Before),
 		}))
 }
 
 // settle closes what a cut-off answer has left open: text that was being
-// written is done, calls that nobody will finish have failed.
-func settle(m uimessage.Message) uimessage.Message {
+// written is done, calls that nobody will finish have failed. What the loop has
+// opened stays so.
+func (s *State) settle(m uimessage.Message) uimessage.Message {
 	parts := m.Parts[:0:0]
 	for _, p := range m.Parts {
 		switch {
+		case p.IsTool() && p.State == uimessage.InputAvailable && s.Call(p.ToolCallID) != nil:
 		case p.IsTool() && (p.State == uimessage.InputStreaming || p.State == uimessage.InputAvailable):
 			p.State, p.ErrorText, p.Input = uimessage.OutputError, callCutOffText, uimessage.NormalizeInput(p.Input)
 		case p.State == uimessage.Streaming:
@@ -109,6 +114,24 @@ func settle(m uimessage.Message) uimessage.Message {
 	}
 	m.Parts = parts
 	return m
+}
+
+// settleStored is settleCalls for a turn that has not begun to write.
+func (c *Core) settleStored(t *Turn, goesOn bool) []Event {
+	if len(c.State.Calls) == 0 {
+		return nil
+	}
+	m, ok := c.State.Transcript.Message(t.MessageID)
+	if !ok {
+		m.ID = t.MessageID
+	}
+	_, events := c.settleCalls(t, m, goesOn)
+	for _, e := range events {
+		if s := e.GetToolSettled(); s.GetState() != pb.ToolState_TOOL_STATE_UNSPECIFIED {
+			s.Chunked, s.Raw = false, c.raw()
+		}
+	}
+	return events
 }
 
 // settleRecovery says that the answer is over, if it had been cut off.

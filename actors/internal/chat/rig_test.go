@@ -225,7 +225,7 @@ func (r *rig) due() Effect {
 func answer(e Effect) Command {
 	switch e := e.(type) {
 	case CallModel:
-		return StepAnswered{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(`["said"]`), Reason: "stop"}
+		return StepAnswered{Last: true, Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(`["said"]`), Reason: "stop"}
 	case Handle:
 		return HandlerEnded{Turn: e.Turn, Attempt: e.Attempt}
 	case Prepare:

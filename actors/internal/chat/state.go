@@ -86,6 +86,7 @@ func (s *State) Apply(e Event) {
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
 		s.Transcript.applyRemoved(e.MessagesRemoved)
+		s.dropCalls()
 	case *pb.Event_MessagesMerged:
 		s.Transcript.applyMerged(e.MessagesMerged)
 	case *pb.Event_TurnAccepted:
@@ -100,6 +101,30 @@ func (s *State) Apply(e Event) {
 		s.applyStepFinished(e.StepFinished)
 	case *pb.Event_StepFailed:
 		s.applyStepFailed(e.StepFailed)
+	case *pb.Event_ToolCallOpened:
+		s.applyCallOpened(e.ToolCallOpened)
+	case *pb.Event_ToolStarted:
+		s.applyToolStarted(e.ToolStarted)
+	case *pb.Event_ToolSettled:
+		s.applyToolSettled(e.ToolSettled)
+	case *pb.Event_LoopStarted:
+		s.applyLoopStarted(e.LoopStarted)
+	case *pb.Event_LoopEnded:
+		s.applyLoopEnded()
+	case *pb.Event_CompactionStarted:
+		s.Steps.Compacting, s.Steps.Compacted = true, true
+	case *pb.Event_ContextSet:
+		s.Transcript.ClientTools = e.ContextSet.GetClientToolsJson()
+	case *pb.Event_ContextCompacted:
+		s.Transcript.Compaction = Compaction{UptoID: e.ContextCompacted.GetUptoId(), Summary: e.ContextCompacted.GetSummary()}
+	case *pb.Event_ApprovalDecided:
+		s.applyApprovalDecided(e.ApprovalDecided)
+	case *pb.Event_ContinuationArmed:
+		s.Answers.applyArmed(e.ContinuationArmed)
+	case *pb.Event_ContinuationDeferred:
+		s.Answers.applyDeferred(e.ContinuationDeferred)
+	case *pb.Event_ContinuationDropped:
+		s.Answers.applyDropped(e.ContinuationDropped)
 	case *pb.Event_StreamOpened:
 		s.applyStreamOpened(e.StreamOpened)
 	case *pb.Event_ChunksKept:

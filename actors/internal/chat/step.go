@@ -132,7 +132,11 @@ func (c *Core) react(e Event) []Event {
 	case *pb.Event_TurnAccepted:
 		return c.startNext()
 	case *pb.Event_TurnStarted:
-		return c.beginSteps(e.TurnStarted)
+		return c.beginSteps()
+	case *pb.Event_LoopStarted:
+		return c.beginLoop(c.State.Turns.Running())
+	case *pb.Event_ToolSettled:
+		return append(c.guardCalling(e.ToolSettled.GetMessageId()), c.afterTool()...)
 	case *pb.Event_TurnEnded:
 		return c.afterTurn(e.TurnEnded)
 	default:
@@ -146,7 +150,7 @@ func (c *Core) afterTurn(e *pb.TurnEnded) []Event {
 	if e.GetOutcome() == pb.TurnOutcome_TURN_OUTCOME_RECOVERING {
 		return nil
 	}
-	return concat(c.settleRecovery(e), c.queueDelivery(e), c.trim(), c.startNext())
+	return concat(c.settleRecovery(e), c.queueDelivery(e), c.trim(), c.afterAnswers(e), c.startNext())
 }
 
 func concat(lists ...[]Event) []Event {

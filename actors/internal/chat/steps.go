@@ -7,49 +7,40 @@ import (
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
 
-// Steps is the model loop of the running turn: step after step until one asks
-// for no tool. (Tools come with the machine answers.)
+// Steps is the model loop of the running turn: step after step until one leaves
+// nothing for the server to run. See loop.go.
 type Steps struct {
-	Turn    uint64 // 0: the running turn, if any, is answered by a handler
-	Step    uint32 // from 1
-	Attempt uint32 // from 1, rises over all attempts at the turn
-	RetryAt int64  // waits to try again; 0: runs
+	Turn       uint64 // 0: the running turn, if any, is answered by a handler
+	Step       uint32 // from 1; 0: calls of the message that the turn goes on with are run first
+	Attempt    uint32 // from 1, rises over all attempts at the turn
+	RetryAt    int64  // waits to try again; 0: runs
+	Loop       uint32 // the handler's loop that it is; 0: the turn's own
+	Answered   bool   // the model has answered; its calls run
+	Compacting bool   // the conversation is being summed up
+	Compacted  bool   // it was: once in a turn
 }
 
 func (st *Steps) waitKey() string { return fmt.Sprintf("step/%d/%d/%d", st.Turn, st.Step, st.Attempt) }
 
 // running reports whether that attempt of that step is under way.
 func (st *Steps) running(turn uint64, step, attempt uint32) bool {
-	return st.Turn == turn && st.Step == step && st.Attempt == attempt && st.RetryAt == 0
+	return st.Turn == turn && st.Step == step && st.Attempt == attempt && st.RetryAt == 0 && !st.Answered && !st.Compacting
 }
 
-func (c *Core) beginSteps(e *pb.TurnStarted) []Event {
-	if c.policy.Handler {
+func (c *Core) beginSteps() []Event {
+	t := c.State.Turns.Running()
+	if c.policy.Handler || t == nil {
 		return nil
 	}
-	return []Event{event(&pb.StepStarted{Turn: e.GetTurn(), Step: 1, Attempt: c.State.Steps.Attempt + 1})}
-}
-
-func (c *Core) decideStepAnswered(cmd StepAnswered) []Event {
-	s := &c.State
-	t := s.Turns.Running()
-	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
-		return nil
-	}
-	reason := valid(cmd.Reason)
-	finished := event(&pb.StepFinished{
-		Turn: cmd.Turn, Step: cmd.Step, ContentJson: cmd.Content, FinishReason: reason, Usage: cmd.Usage, Model: valid(cmd.Model),
-		MessageId: s.writingID(t),
-	})
-	return append([]Event{finished}, c.endWith(t, &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_COMPLETED, FinishReason: reason}, cmd.Cleaned)...)
+	return c.beginLoop(t)
 }
 
 // decideStepErred tries again after a passing failure: the same step if nothing
 // was said yet, else a new turn that goes on with what was said.
 func (c *Core) decideStepErred(cmd StepErred) []Event {
 	s := &c.State
-	t := s.Turns.Running()
-	if t == nil || t.CutOff || t.ID != cmd.Turn || !s.Steps.running(cmd.Turn, cmd.Step, cmd.Attempt) {
+	t := c.stepping(cmd.Turn, cmd.Step, cmd.Attempt)
+	if t == nil {
 		return nil
 	}
 	failures := s.Recovery.Failures + 1
@@ -58,9 +49,12 @@ func (c *Core) decideStepErred(cmd StepErred) []Event {
 	}
 	again := cmd.Transient && failures < c.policy.MaxFailures
 	failed := &pb.StepFailed{Turn: cmd.Turn, Step: cmd.Step, Attempt: cmd.Attempt, Cause: valid(cmd.Cause), Text: valid(cmd.Text), Failures: failures}
+	if cmd.Compacts && !s.Steps.Compacted {
+		failed.Compacts = true
+		return []Event{event(failed), event(&pb.CompactionStarted{Turn: t.ID, Attempt: cmd.Attempt})}
+	}
 	if !again {
-		end := &pb.TurnEnded{Outcome: pb.TurnOutcome_TURN_OUTCOME_ERROR, ErrorText: valid(cmd.Public), InBand: s.Stream.Open}
-		return append([]Event{event(failed)}, c.endWith(t, end, cmd.Cleaned)...)
+		return append([]Event{event(failed)}, c.endLoop(t, "", valid(cmd.Public), cmd.Cleaned)...)
 	}
 	failed.RetryAtMs = cmd.Now + backoff(failures, cmd.RetryAfter)
 	if !s.Stream.Open {
@@ -87,6 +81,9 @@ func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 	if d := s.Outbox.head(); d != nil && d.waitKey() == cmd.Key {
 		return []Event{event(&pb.DeliveryStarted{Id: d.ID, Attempt: d.Attempt + 1})}
 	}
+	if events, ours := c.answersTimer(cmd); ours {
+		return events
+	}
 	t := s.Turns.Running()
 	for _, queued := range s.Turns.Queue {
 		if queued.waitKey() == cmd.Key {
@@ -98,10 +95,12 @@ func (c *Core) decideTimerFired(cmd TimerFired) []Event {
 
 func (st *Steps) applyStarted(e *pb.StepStarted) {
 	st.Turn, st.Step, st.Attempt, st.RetryAt = e.GetTurn(), e.GetStep(), e.GetAttempt(), 0
+	st.Answered, st.Compacting = false, false
 }
 
 func (s *State) applyStepFinished(e *pb.StepFinished) {
 	s.Recovery.Work++
+	s.Steps.Answered = true
 	s.Transcript.addStep(e.GetMessageId(), Record{
 		Content: e.GetContentJson(), Segment: e.GetSegment(), Loop: e.GetLoop(), Last: e.GetLast(),
 	})

@@ -98,7 +98,7 @@ func TestTextThatIsNotUTF8CanBeStored(t *testing.T) {
 	r.must(cmd)
 	r.must(DeliveryErred{ID: 2, Attempt: 1, Text: bad, Now: r.now})
 	r.must(submit("r2", user("u2")))
-	r.must(StepAnswered{Turn: 3, Step: 1, Attempt: 1, Reason: bad, Model: bad})
+	r.must(StepAnswered{Last: true, Turn: 3, Step: 1, Attempt: 1, Reason: bad, Model: bad})
 	r.policy.Handler = true
 	r.crash(0)
 	r.must(submit("r3", user("u3")))

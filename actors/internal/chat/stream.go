@@ -149,8 +149,8 @@ func (st *Stream) add(run *ChunkRun) bool {
 	return !frames[chunk.Type] && !chunk.Transient
 }
 
-// writingID is the id of the message that t writes.
-func (s *State) writingID(t *Turn) string {
+// Writing is the id of the message that t writes.
+func (s *State) Writing(t *Turn) string {
 	if s.Stream.Open && s.Stream.Turn == t.ID {
 		return s.Stream.fold.ID()
 	}

@@ -22,8 +22,12 @@ type Transcript struct {
 	edited      map[string]bool     // messages whose step records were dropped
 	Body        json.RawMessage     // what turns without a client request run with
 	ClientTools json.RawMessage
+	Compaction  Compaction        // what models are shown in place of the beginning
 	Aliases     map[string]string // ids of messages that were merged, to what they are now
 }
+
+// Compaction is the sum of the conversation up to a message.
+type Compaction struct{ UptoID, Summary string }
 
 // Message is a stored UI message. JSON is never changed in place.
 type Message struct {

@@ -235,7 +235,7 @@ func (p *play) call(d *datadriven.TestData) CallModel {
 
 func (p *play) answered(d *datadriven.TestData) {
 	e := p.call(d)
-	p.do(StepAnswered{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(strconv.Quote(d.Input)), Reason: "stop", Model: "m"})
+	p.do(StepAnswered{Last: true, Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(strconv.Quote(d.Input)), Reason: "stop", Model: "m"})
 }
 
 func (p *play) erred(d *datadriven.TestData) {

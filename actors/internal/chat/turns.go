@@ -37,6 +37,8 @@ type Turn struct {
 	MergeAfter    string // id of the message behind which they are merged
 	Deferred      bool   // its messages are not there yet
 	Readonly      bool   // who has asked may not change the author's state
+	Page          string // of the client whose answer it goes on with
+	Before        int    // step records of its message that are older than the turn, and than those it recovers
 
 	Status  Status
 	Attempt uint32
@@ -56,6 +58,10 @@ const (
 func (t *Turn) Continuation() bool {
 	return t.Kind == pb.TurnKind_TURN_KIND_CONTINUATION || t.Kind == pb.TurnKind_TURN_KIND_RECOVERY
 }
+
+// Own are those of the step records of its message that the turn, and those that it
+// recovers, have made.
+func (t *Turn) Own(records []Record) []Record { return records[min(t.Before, len(records)):] }
 
 // byServer reports whether no client has asked for the turn.
 func (t *Turn) byServer() bool {
@@ -209,17 +215,22 @@ func (c *Core) endTurn(t *Turn, end *pb.TurnEnded) []Event { return c.endWith(t,
 // the author's sanitizer has made of the message; nil: it has not seen it.
 func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) []Event {
 	s := &c.State
-	end.Turn, end.MessageId = t.ID, s.writingID(t)
-	var events []Event
+	end.Turn, end.MessageId = t.ID, s.Writing(t)
+	var events, settled []Event
 	if s.Stream.Open && s.Stream.Turn == t.ID {
-		if m, ok := s.Stream.written(); ok {
+		m, ok := s.Stream.written()
+		if m, settled = c.settleCalls(t, m, false); len(settled) > 0 {
+			cleaned = nil // it has seen another answer
+		}
+		if ok {
 			events = puts(&pb.MessagesPut{Messages: c.answer(t.ID, m, cleaned)})
 		}
 		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
 	} else {
 		events = puts(&pb.MessagesPut{Messages: c.leftover(t)})
+		settled = c.settleStored(t, false)
 	}
-	return append(events, event(end))
+	return append(append(events, event(end)), settled...)
 }
 
 func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
@@ -228,7 +239,9 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 		OriginIDs: e.GetOriginIds(), Body: e.GetBodyJson(), ClientTools: e.GetClientToolsJson(),
 		MessageID: e.GetMessageId(), Continues: e.GetContinuesMessage(), ContinuesTurn: e.GetContinuesTurn(), Until: e.GetUntilMs(),
 		Overlap: e.GetOverlapSeq(), MergeAfter: e.GetMergeAfter(), Deferred: e.GetDeferred(), Readonly: e.GetReadonly(),
+		Page: e.GetPage(), Before: int(e.GetSteps()),
 	}
+	s.Answers.follow(e)
 	s.Turns.Last = t.ID
 	s.Turns.Overlap = max(s.Turns.Overlap, t.Overlap)
 	if e.GetFront() {
@@ -244,9 +257,6 @@ func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {
 	s.Ledger.forget()
 	if t.ContinuesTurn != 0 && t.ContinuesTurn == s.Recovery.Turn {
 		s.Recovery.Turn = t.ID
-	}
-	if t.Kind == pb.TurnKind_TURN_KIND_RECOVERY && t.Continues {
-		s.Transcript.forgetSteps(t.MessageID)
 	}
 }
 
@@ -272,6 +282,7 @@ func (s *State) applyTurnStarted(e *pb.TurnStarted) {
 		t.Body, t.ClientTools = s.Transcript.Body, s.Transcript.ClientTools
 	case pb.TurnKind_TURN_KIND_CONTINUATION:
 		t.ClientTools = s.Transcript.ClientTools
+		t.Before = len(s.Transcript.Steps(t.MessageID))
 		if len(t.Body) == 0 {
 			t.Body = s.Transcript.Body
 		}
@@ -285,6 +296,7 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 		return
 	}
 	s.Turns.remove(t)
+	s.Answers.ended(e)
 	if t.Status == Running {
 		s.Steps, s.Stream = Steps{}, Stream{}
 		if s.Recovery.Turn == 0 {
@@ -305,7 +317,10 @@ func (s *State) applyTurnEnded(e *pb.TurnEnded) {
 // applyActivated marks what the former incarnation was at. A turn that waits to
 // try again was at nothing.
 func (s *State) applyActivated() {
-	if t := s.Turns.Running(); t != nil && s.Steps.RetryAt == 0 {
+	if t := s.Turns.Running(); t != nil && (s.Steps.RetryAt == 0 || s.Steps.Loop > 0) {
 		t.CutOff = true
+	}
+	for _, c := range s.Calls {
+		c.CutOff = c.Attempt > 0
 	}
 }

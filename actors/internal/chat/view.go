@@ -35,6 +35,7 @@ func (s *State) PromptFor(t *Turn) []Entry {
 	question := s.question(t)
 	waiting := s.waiting(t)
 	var before, own, partial []Entry
+	summed := s.Transcript.summed()
 	for _, m := range s.Transcript.Vouched() {
 		e := Entry{ID: m.ID, Role: m.Role, JSON: m.JSON, Steps: s.Transcript.Steps(m.ID)}
 		switch {
@@ -42,12 +43,28 @@ func (s *State) PromptFor(t *Turn) []Entry {
 			partial = append(partial, e)
 		case question[m.ID]:
 			own = append(own, e)
-		case waiting[m.ID]:
+		case waiting[m.ID] || summed[m.ID]:
 		default:
 			before = append(before, e)
 		}
 	}
+	if len(summed) > 0 {
+		before = append([]Entry{{Summary: s.Transcript.Compaction.Summary}}, before...)
+	}
 	return slices.Concat(before, own, partial)
+}
+
+// summed are the messages that a summary stands for.
+func (tr *Transcript) summed() map[string]bool {
+	last, ok := tr.index[tr.Compaction.UptoID]
+	if !ok {
+		return nil
+	}
+	ids := make(map[string]bool)
+	for _, m := range tr.Messages[:last+1] {
+		ids[m.ID] = true
+	}
+	return ids
 }
 
 // waiting are the messages that other turns will answer.

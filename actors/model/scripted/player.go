@@ -59,7 +59,7 @@ func (p *player) step(s Step) error {
 }
 
 func (p *player) text(s Text) error {
-	id := p.block()
+	id := p.block(s.ID)
 	if err := p.emit(model.TextStart{ID: id}); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (p *player) text(s Text) error {
 }
 
 func (p *player) reasoning(s Text) error {
-	id := p.block()
+	id := p.block(s.ID)
 	if err := p.emit(model.ReasoningStart{ID: id}); err != nil {
 		return err
 	}
@@ -131,8 +131,11 @@ func (p *player) pieces(s Text, part func(string) model.Part) error {
 	return nil
 }
 
-func (p *player) block() string {
+func (p *player) block(id string) string {
 	p.blocks++
+	if id != "" {
+		return id
+	}
 	return strconv.Itoa(p.blocks)
 }
 

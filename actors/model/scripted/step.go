@@ -27,6 +27,7 @@ type Text struct {
 	// Gate, if set, is received from before each piece: a test that sends lets
 	// one piece pass, one that closes it lets all pass.
 	Gate     <-chan struct{}
+	ID       string         // of the block; "": counted in the answer
 	Open     bool           // leave the block without an end, as an answer does that breaks off in it
 	Metadata model.Metadata // given with the end of the block
 }

@@ -2131,7 +2131,7 @@ type TurnAccepted struct {
 	Deferred         bool                   `protobuf:"varint,15,opt,name=deferred,proto3" json:"deferred,omitempty"`                                        // its messages are made when its slot comes, by the process that accepted it
 	MergeAfter       string                 `protobuf:"bytes,16,opt,name=merge_after,json=mergeAfter,proto3" json:"merge_after,omitempty"`                   // merge: the id of the last message before those that are merged
 	Readonly         bool                   `protobuf:"varint,17,opt,name=readonly,proto3" json:"readonly,omitempty"`                                        // who has asked may not change the agent's state
-	Steps            uint32                 `protobuf:"varint,18,opt,name=steps,proto3" json:"steps,omitempty"`                                              // of the model that its chain has had before it
+	Steps            uint32                 `protobuf:"varint,18,opt,name=steps,proto3" json:"steps,omitempty"`                                              // step records of its message that are older than it, and than what it recovers
 	Page             string                 `protobuf:"bytes,19,opt,name=page,proto3" json:"page,omitempty"`                                                 // of the client whose answer it goes on with
 	Answers          bool                   `protobuf:"varint,20,opt,name=answers,proto3" json:"answers,omitempty"`                                          // it is the continuation that was armed
 	unknownFields    protoimpl.UnknownFields
@@ -3023,7 +3023,9 @@ type ApprovalDecided struct {
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"` // whom the client speaks for, if that is known
 	AtMs          int64                  `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	Raw           uint64                 `protobuf:"varint,8,opt,name=raw,proto3" json:"raw,omitempty"` // as in ToolSettled
+	Raw           uint64                 `protobuf:"varint,8,opt,name=raw,proto3" json:"raw,omitempty"`  // as in ToolSettled
+	Page          string                 `protobuf:"bytes,9,opt,name=page,proto3" json:"page,omitempty"` // of the client that has decided
+	Now           bool                   `protobuf:"varint,10,opt,name=now,proto3" json:"now,omitempty"` // it does not ask for a continuation
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3112,6 +3114,20 @@ func (x *ApprovalDecided) GetRaw() uint64 {
 		return x.Raw
 	}
 	return 0
+}
+
+func (x *ApprovalDecided) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ApprovalDecided) GetNow() bool {
+	if x != nil {
+		return x.Now
+	}
+	return false
 }
 
 // ContinuationArmed: answers have come that a turn is to go on with, when no more
@@ -5621,7 +5637,7 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	" \x01(\x04R\x03raw\"A\n" +
 	"\x11CompactionStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xd7\x01\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xfd\x01\n" +
 	"\x0fApprovalDecided\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x1d\n" +
 	"\n" +
@@ -5632,7 +5648,10 @@ const file_journal_v1_journal_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x10\n" +
 	"\x03who\x18\x06 \x01(\tR\x03who\x12\x13\n" +
 	"\x05at_ms\x18\a \x01(\x03R\x04atMs\x12\x10\n" +
-	"\x03raw\x18\b \x01(\x04R\x03raw\"\xba\x01\n" +
+	"\x03raw\x18\b \x01(\x04R\x03raw\x12\x12\n" +
+	"\x04page\x18\t \x01(\tR\x04page\x12\x10\n" +
+	"\x03now\x18\n" +
+	" \x01(\bR\x03now\"\xba\x01\n" +
 	"\x11ContinuationArmed\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x10\n" +

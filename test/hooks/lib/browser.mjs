@@ -66,3 +66,4 @@ export const React = await import("react");
 export const { createRoot } = await import("react-dom/client");
 export const { useAgent } = await import("agents/react");
 export const { useAgentChat, getAgentMessages } = await import("@cloudflare/ai-chat/react");
+export const { lastAssistantMessageIsCompleteWithToolCalls } = await import("ai");

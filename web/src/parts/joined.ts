@@ -1,5 +1,5 @@
-import type { UIMessage } from "ai";
-import { hasUnfinishedText } from "./visible";
+import { isToolUIPart, type UIMessage } from "ai";
+import { endsWithCall, hasUnfinishedText } from "./visible";
 
 type Part = UIMessage["parts"][number];
 
@@ -19,11 +19,19 @@ export function joinedTexts(parts: Part[]): Part[] {
 }
 
 /**
- * While such an answer goes on, the hook holds what was added as a message of its own, until the whole is stored. Shown are both as the
- * one that they will be.
+ * While such an answer goes on, or one whose call has been answered, the hook holds what was added as a message of its own, until the
+ * whole is stored. Shown are both as the one that they will be.
  */
 export function joinedMessages(messages: UIMessage[], goingOn: boolean): UIMessage[] {
   const [before, last] = messages.slice(-2);
-  if (!goingOn || before?.role !== "assistant" || last?.role !== "assistant" || !hasUnfinishedText(before)) return messages;
-  return [...messages.slice(0, -2), { ...before, parts: [...before.parts, ...last.parts] }];
+  if (!goingOn || before?.role !== "assistant" || last?.role !== "assistant") return messages;
+  if (!hasUnfinishedText(before) && !endsWithCall(before)) return messages;
+  return [...messages.slice(0, -2), { ...before, parts: withAdded(before.parts, last.parts) }];
+}
+
+/** The outcome of a call comes behind the call once more; it is shown in its place. */
+function withAdded(parts: Part[], added: Part[]): Part[] {
+  const news = new Map(added.flatMap((part) => (isToolUIPart(part) ? [[part.toolCallId, part]] : [])));
+  const old = new Set(parts.flatMap((part) => (isToolUIPart(part) ? [part.toolCallId] : [])));
+  return [...parts.map((part) => (isToolUIPart(part) ? (news.get(part.toolCallId) ?? part) : part)), ...added.filter((part) => !isToolUIPart(part) || !old.has(part.toolCallId))];
 }
