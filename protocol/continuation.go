@@ -24,9 +24,29 @@ func (r *room) arms(request string) bool { return r.armed != nil && r.armed.Requ
 // arm lets the sockets of its page wait; they need not ask.
 func (r *room) arm(it feed.Armed) {
 	r.armed = &it
+	if c := r.claims[it.Page]; c != nil {
+		delete(r.claims, it.Page)
+		r.joinFor(c.seat, r.answerTo(it.Request))
+		c.rouse()
+	}
 	for _, s := range r.log.seats {
 		if owns(s, it.Page) {
 			s.parked, s.awaits = true, it.Request
+		}
+	}
+}
+
+// dropArmed: the continuation does not come. Who follows it alone is told its end.
+func (r *room) dropArmed(request string) {
+	if !r.arms(request) {
+		return
+	}
+	r.armed = nil
+	a := r.answers[request]
+	delete(r.answers, request)
+	for _, s := range r.log.seats {
+		if a != nil && s.only == a {
+			r.log.add(entry{to: s, frame: terminalFrame(&feed.Ended{Request: request}, "", ""), of: a})
 		}
 	}
 }

@@ -35,6 +35,8 @@ type scriptedHost struct {
 	fail     error // of View
 	refusal  error // of answers
 	calls    string
+	onAnswer chan struct{} // if set, answers are decided when it says so
+	viewed   func()        // behind the next View; mu is held
 	submit   func(context.Context, feed.Submit) error
 	await    func(context.Context, string) (protocol.Outcome, error)
 	stored   map[string]string // messages by id
@@ -83,6 +85,9 @@ func (s *scriptedHost) View(_ context.Context, a feed.Address, ask uint64) error
 		return s.fail
 	}
 	s.putLocked(a, s.author.view(feed.View{Ask: ask, Messages: []byte(s.messages)}))
+	if s.viewed != nil {
+		s.viewed()
+	}
 	return nil
 }
 
@@ -117,11 +122,18 @@ func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string,
 
 func (s *scriptedHost) Answer(_ context.Context, _ feed.Address, answer feed.Answer) error {
 	s.asked <- answer
-	return s.refusal
+	return s.decided()
 }
 
 func (s *scriptedHost) Approve(_ context.Context, _ feed.Address, approval feed.Approval) error {
 	s.asked <- approval
+	return s.decided()
+}
+
+func (s *scriptedHost) decided() error {
+	if s.onAnswer != nil {
+		<-s.onAnswer
+	}
 	return s.refusal
 }
 

@@ -13,9 +13,10 @@ import (
 type ask struct {
 	n     uint64
 	seat  *seat
-	greet bool  // the socket is new; else it has asked whether to resume
-	look  bool  // instead: a request over HTTP, what runs is all that it wants
-	probe probe // echoed in the answer to a resume request
+	greet bool   // the socket is new; else it has asked whether to resume
+	claim *claim // instead: a request over HTTP, whose answers a continuation may come of
+	look  bool   // instead: a request over HTTP, what runs is all that it wants
+	probe probe  // echoed in the answer to a resume request
 	done  chan struct{}
 
 	messages []byte // after done, of a look: the transcript as of this place in the feed
@@ -50,6 +51,10 @@ func (r *room) view(it feed.View) {
 	}
 	delete(r.asks, it.Ask)
 	defer close(a.done)
+	if a.claim != nil {
+		r.settleClaim(a.claim)
+		return
+	}
 	if a.look {
 		a.messages = it.Messages
 		r.followCurrent(a.seat)

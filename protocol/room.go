@@ -43,8 +43,9 @@ type room struct {
 	answers    map[string]*answer // those that are followed, by the request that they are under now
 	handed     *answer            // its request was handed over to one that is still to be accepted
 
-	news uint64             // grows with each change of the conversation
-	left map[string]absence // by the pk of a socket that has gone
+	news   uint64             // grows with each change of the conversation
+	claims map[string]*claim  // by page: responses that wait for a continuation
+	left   map[string]absence // by the pk of a socket that has gone
 
 	after func(time.Duration, func()) // of a timer, which is not stopped
 }
@@ -65,6 +66,7 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
 		answers:  map[string]*answer{},
+		claims:   map[string]*claim{},
 		left:     map[string]absence{},
 		after:    func(d time.Duration, do func()) { time.AfterFunc(d, do) },
 	}
@@ -108,7 +110,7 @@ func (r *room) Put(item feed.Item) {
 	case feed.Armed:
 		r.arm(it)
 	case feed.Disarmed:
-		r.disarm(it.Request)
+		r.dropArmed(it.Request)
 		r.release()
 	case feed.Updated:
 		r.news++
@@ -233,6 +235,9 @@ func (r *room) ended(e feed.Ended) {
 		r.stream = nil
 	}
 	r.disarm(e.Request)
+	for _, c := range r.claims {
+		c.rouse()
+	}
 	r.release()
 }
 
@@ -260,6 +265,9 @@ func (r *room) remember(e feed.Ended) {
 func (r *room) cleared(it feed.Cleared) {
 	r.news++
 	r.unveilAll()
+	if r.armed != nil && !slices.Contains(r.pending, r.armed.Request) {
+		r.dropArmed(r.armed.Request)
+	}
 	r.pending, r.stream, r.failed, r.armed, r.tokens = nil, nil, nil, nil, nil
 	r.release()
 	r.cast(entry{frame: clearFrame, except: r.named(it.By)})

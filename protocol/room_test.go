@@ -30,6 +30,8 @@ import (
 //	ack A [r1]                           acceptance of an offer
 //	send A r1 · refuse A r1 text         A submits r1 · the agent refuses it
 //	follow A r1                          A is a request over HTTP that submits r1
+//	claim A                              A is one that answers calls, as the page A
+//	nothing A                            A asks whether a continuation comes
 //	look A [messages=(…)]                A is one that asks for what runs
 //	say A words                          author's code sends A a frame
 //	end A 4001 reason                    author's code closes A
@@ -71,6 +73,7 @@ type roomEnv struct {
 
 	refused []string // of these sockets a frame was not taken
 	timers  []func()
+	claims  map[string]*claim
 }
 
 func newRoomEnv(t *testing.T, frames, bytes int) *roomEnv {
@@ -81,6 +84,7 @@ func newRoomEnv(t *testing.T, frames, bytes int) *roomEnv {
 		asks:   map[string]*ask{},
 		paused: map[string]bool{},
 		said:   map[string]bool{},
+		claims: map[string]*claim{},
 	}
 	e.room.after = func(_ time.Duration, do func()) { e.timers = append(e.timers, do) }
 	return e
@@ -170,6 +174,13 @@ func (e *roomEnv) socket(cmd string, l line) {
 	case "follow":
 		e.seats[name] = newSeat(name, "")
 		e.room.follow(e.seats[name], l.word(1))
+	case "claim":
+		e.seats[name] = newSeat(name, "")
+		e.claims[name] = e.room.claim(e.seats[name])
+	case "nothing":
+		if a, open := e.room.askClaim(e.claims[name]); open {
+			e.room.Put(l.view(a))
+		}
 	case "look":
 		e.seats[name] = newSeat(name, "")
 		e.asks[name] = e.room.askCurrent(e.seats[name])
@@ -256,8 +267,10 @@ func feedItem(cmd string, l line) feed.Item {
 	return nil
 }
 
+const callMessage = `{"id":"a1","role":"assistant","parts":[{"type":"tool-x","toolCallId":%q,"state":"input-available","input":{}}]}`
+
 func runnable(call string, l line) feed.Runnable {
-	return feed.Runnable{Call: call, Message: []byte(strconv.Quote("run " + call)), Page: l.value("page"), Now: l.has("now")}
+	return feed.Runnable{Call: call, Message: fmt.Appendf(nil, callMessage, call), Page: l.value("page"), Now: l.has("now")}
 }
 
 func ended(l line) feed.Ended {
@@ -328,7 +341,8 @@ func brief(o out) string {
 	if o.replay {
 		frame = replayHead + frame[1:]
 	}
-	head, kind, _ := strings.Cut(frame, `"type":"`)
+	i := strings.LastIndex(frame, `"type":"`)
+	head, kind := frame[:i], frame[i+len(`"type":"`):]
 	kind = strings.TrimSuffix(kind, `"}`)
 	kind = strings.TrimPrefix(strings.TrimPrefix(kind, "cf_agent_"), "use_chat_")
 	if frame == string(mcpFrame(nil)) {

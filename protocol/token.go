@@ -12,12 +12,12 @@ import (
 
 // token is the right to run one call.
 type token struct {
-	call  string
-	frame []byte // its message, with the call to be run
-	page  string // which has it; "": the next that asks for something to resume
-	now   bool   // its page has asked since, or never will
-	sent  bool
-	left  int // how often its page has gone
+	call    string
+	message []byte // with the call to be run
+	page    string // which has it; "": the next that asks for something to resume
+	now     bool   // its page has asked since, or never will
+	sent    bool
+	left    int // how often its page has gone
 }
 
 // pageGrace is how long a page that has lost its socket is waited for. It tries again
@@ -28,7 +28,7 @@ const pageGrace = 10 * time.Second
 // resume, which is when its hook listens. If there is no such page, an open tab does.
 func (r *room) runnable(it feed.Runnable) {
 	r.settled(it.Call)
-	t := &token{call: it.Call, frame: updatedFrame(it.Message), page: it.Page, now: it.Now}
+	t := &token{call: it.Call, message: it.Message, page: it.Page, now: it.Now}
 	r.tokens = append(r.tokens, t)
 	if t.page != "" && !r.present(t.page) {
 		r.waitForPage(t)
@@ -50,7 +50,7 @@ func (r *room) restoreTokens(list []feed.Runnable) {
 		if i >= 0 {
 			t = old[i]
 		}
-		t.frame = updatedFrame(it.Message)
+		t.message = it.Message
 		if r.tokens = append(r.tokens, t); !r.present(t.page) {
 			r.waitForPage(t)
 		}
@@ -85,7 +85,7 @@ func (r *room) giveTokens(s *seat) {
 
 func (r *room) give(t *token, s *seat) {
 	t.page, t.now, t.sent = s.pk, true, true
-	r.direct(s, t.frame)
+	r.direct(s, updatedFrame(t.message))
 }
 
 // handTokens shows what could not be shown when it was asked for, since something
