@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
@@ -72,8 +73,17 @@ func (g *game) playClaim() {
 	require.False(g.t, open, "it follows its continuation")
 }
 
-// checkTokens: each call is in one page's hands.
-func (g *game) checkTokens() {
+// check: nobody waits for nothing, and each call is in one page's hands.
+func (g *game) check() {
+	for _, p := range g.players {
+		if !p.seat.joined || !p.seat.parked {
+			continue
+		}
+		require.True(g.t, len(g.queue) > 0 || g.armed != "", "%s waits for nothing", p.seat.id)
+		if a := p.seat.awaits; a != "" {
+			require.True(g.t, a == g.armed || slices.Contains(g.queue, a), "%s waits for %s, which is over", p.seat.id, a)
+		}
+	}
 	for _, t := range g.room.tokens {
 		if !t.sent {
 			continue
