@@ -31,7 +31,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 	name, input := c.Tool, c.Input
 	call := &ToolCall{
 		ID: c.ID, Tool: c.Tool, RequestID: t.Request, Attempt: int(e.Attempt), Self: a.inTurn(),
-		IdempotencyKey: fmt.Sprintf("%s/%d/%s", a.addr, c.Turn, c.ID),
+		IdempotencyKey: fmt.Sprintf("%s/%s/%s", a.addr, c.MessageID, c.ID),
 	}
 	return func(ctx context.Context) chat.Command {
 		ctx = inside(ctx, me)

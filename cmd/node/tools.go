@@ -82,7 +82,7 @@ func tide(ctx context.Context, in gaugeInput) (level, error) {
 // levelAt is a sine of the moon's period; each harbour has its own hour.
 func levelAt(harbour string, now time.Time) level {
 	h := fnv.New32a()
-	h.Write([]byte(harbour)) //nolint:errcheck // never fails
+	h.Write([]byte(harbour))
 	since := time.Duration(now.UnixNano()+int64(h.Sum32())*int64(time.Second)) % tidePeriod
 	phase := float64(since) / float64(tidePeriod)
 	high := time.Duration((1.25-phase)*float64(tidePeriod)) % tidePeriod

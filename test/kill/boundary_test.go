@@ -3,11 +3,14 @@ package kill
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +70,10 @@ func (e *errand) run() (died bool) {
 		require.NoError(e.t, ctx.Err(), "died at %s: the conversation does not go on: %v", e.at, err)
 		_ = e.node.ExitError()
 		e.node = process.Start(e.t, process.Options{Data: e.data})
-		require.NoError(e.t, e.visit(ctx), "died at %s", e.at)
+		if err := e.visit(ctx); err != nil {
+			list, _ := e.messages(context.WithoutCancel(ctx))
+			e.t.Fatalf("died at %s: %v; the conversation is %+v", e.at, err, list)
+		}
 		died = true
 	}
 	e.node.Kill()
@@ -93,9 +99,9 @@ func (e *errand) visit(ctx context.Context) error {
 		switch {
 		case f.Type == client.Resuming:
 			err = s.Send(ctx, client.Ack(f.ID))
-		case f.Type == client.None, f.Terminal(), f.Type == "cf_agent_message_updated":
+		case f.Type == client.None, f.Type == client.Pending, f.Terminal(), f.Type == "cf_agent_message_updated":
 			var over bool
-			if over, err = e.answer(ctx, s); over && f.Type != "cf_agent_message_updated" {
+			if over, err = e.answer(ctx, s); over && (f.Type == client.None || f.Terminal()) {
 				return nil
 			}
 		}
@@ -176,38 +182,43 @@ func (e *errand) check() {
 	require.NoError(t, err)
 	require.Len(t, list, 2, "died at %s", e.at)
 	said := ""
-	outcomes := map[string]string{}
+	done, unknown, cut := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, p := range list[1].Parts {
 		said += p.Text
-		if p.ToolCallID != "" {
-			outcomes[p.ToolCallID] = p.State + " " + string(p.Output) + p.ErrorText
+		tool := strings.TrimPrefix(p.Type, "tool-")
+		switch {
+		case p.ToolCallID == "":
+		case p.State == "output-available":
+			done[tool]++
+		case strings.Contains(p.ErrorText, "outcome is unknown"):
+			unknown[tool]++
+		case strings.Contains(p.ErrorText, "interrupted before"): // its input was cut off, it has not run
+			cut[tool]++
+		default:
+			t.Errorf("died at %s: the call of %s is %s %q", e.at, tool, p.State, p.ErrorText)
 		}
 	}
 	effects := e.effects()
-	for _, tool := range []string{"debit", "credit", "refund"} {
-		done := len(effects[tool])
-		switch told := outcomes["call_"+tool]; {
-		case strings.HasPrefix(told, `output-available "done"`):
-			require.Equal(t, 1, done, "died at %s: %s has run %d times, the model was told that it is done", e.at, tool, done)
-		case strings.Contains(told, "unknown"):
-			require.LessOrEqual(t, done, 1, "died at %s: %s has run %d times", e.at, tool, done)
-		default:
-			t.Errorf("died at %s: the call of %s is %q", e.at, tool, told)
+	for _, tool := range []string{"debit", "credit", "refund", "repeat"} {
+		ran := len(effects[tool])
+		if tool == "repeat" {
+			slices.Sort(effects[tool])
+			ran = len(slices.Compact(effects[tool])) // by idempotency key
 		}
+		require.GreaterOrEqual(t, ran, done[tool], "died at %s: the model was told that %s is done", e.at, tool)
+		require.LessOrEqual(t, ran, done[tool]+unknown[tool], "died at %s: %s has run %d times", e.at, tool, ran)
+		require.Positive(t, done[tool]+unknown[tool]+cut[tool], "died at %s: the model was told nothing of %s", e.at, tool)
 	}
-	for _, key := range effects["repeat"] {
-		require.Equal(t, effects["repeat"][0], key, "died at %s: a call has one idempotency key", e.at)
-	}
-	require.NotEmpty(t, effects["repeat"], "died at %s", e.at)
-	require.Equal(t, `output-available "done"`, outcomes["call_repeat"], "died at %s", e.at)
-	require.Equal(t, `output-available "Oslo"`, outcomes["call_locate"], "died at %s", e.at)
+	require.Positive(t, done["locate"]+cut["locate"], "died at %s", e.at)
 	require.Contains(t, said, "All done.", "died at %s", e.at)
 }
 
 // effects are the idempotency keys of the runs of each tool.
 func (e *errand) effects() map[string][]string {
 	data, err := os.ReadFile(filepath.Join(e.data, "effects"))
-	require.NoError(e.t, err)
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(e.t, err)
+	}
 	found := map[string][]string{}
 	for line := range strings.Lines(string(data)) {
 		tool, key, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -215,4 +226,3 @@ func (e *errand) effects() map[string][]string {
 	}
 	return found
 }
-

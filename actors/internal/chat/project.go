@@ -40,7 +40,7 @@ func (s *State) Project(events []Event, by string) []feed.Item {
 			items = append(items, s.transcriptFor("", ""))
 			put = false
 		case *pb.Event_TurnAccepted:
-			if put {
+			if put || asks(k.TurnAccepted) {
 				items = append(items, s.transcriptFor(k.TurnAccepted.GetRequestId(), by))
 				put = false
 			}
@@ -139,6 +139,12 @@ func (s *State) runnableByClient(c *Call) (feed.Runnable, bool) {
 
 func trims(e Event) bool {
 	return e.GetMessagesRemoved().GetReason() == pb.RemovalReason_REMOVAL_REASON_TRIMMED
+}
+
+// asks reports whether a client has sent the conversation and is not turned away: the
+// others are shown it, also if there is nothing new in it.
+func asks(e *pb.TurnAccepted) bool {
+	return e.GetMessageId() != "" && (e.GetKind() == pb.TurnKind_TURN_KIND_SUBMIT || e.GetKind() == pb.TurnKind_TURN_KIND_REGENERATE)
 }
 
 // accept tells of a turn, and of a recovery if that is what it is.

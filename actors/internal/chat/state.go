@@ -101,30 +101,6 @@ func (s *State) Apply(e Event) {
 		s.applyStepFinished(e.StepFinished)
 	case *pb.Event_StepFailed:
 		s.applyStepFailed(e.StepFailed)
-	case *pb.Event_ToolCallOpened:
-		s.applyCallOpened(e.ToolCallOpened)
-	case *pb.Event_ToolStarted:
-		s.applyToolStarted(e.ToolStarted)
-	case *pb.Event_ToolSettled:
-		s.applyToolSettled(e.ToolSettled)
-	case *pb.Event_LoopStarted:
-		s.applyLoopStarted(e.LoopStarted)
-	case *pb.Event_LoopEnded:
-		s.applyLoopEnded()
-	case *pb.Event_CompactionStarted:
-		s.Steps.Compacting, s.Steps.Compacted = true, true
-	case *pb.Event_ContextSet:
-		s.Transcript.ClientTools = e.ContextSet.GetClientToolsJson()
-	case *pb.Event_ContextCompacted:
-		s.Transcript.Compaction = Compaction{UptoID: e.ContextCompacted.GetUptoId(), Summary: e.ContextCompacted.GetSummary()}
-	case *pb.Event_ApprovalDecided:
-		s.applyApprovalDecided(e.ApprovalDecided)
-	case *pb.Event_ContinuationArmed:
-		s.Answers.applyArmed(e.ContinuationArmed)
-	case *pb.Event_ContinuationDeferred:
-		s.Answers.applyDeferred(e.ContinuationDeferred)
-	case *pb.Event_ContinuationDropped:
-		s.Answers.applyDropped(e.ContinuationDropped)
 	case *pb.Event_StreamOpened:
 		s.applyStreamOpened(e.StreamOpened)
 	case *pb.Event_ChunksKept:
@@ -160,8 +136,43 @@ func (s *State) Apply(e Event) {
 	case *pb.Event_Base:
 		s.applyBase(e.Base)
 	default:
-		panic(fmt.Sprintf("chat: unknown event %T", e))
+		if !s.applyCalling(e) {
+			panic(fmt.Sprintf("chat: unknown event %T", e))
+		}
 	}
+}
+
+// applyCalling is Apply for the events of the loop, its calls and their answers.
+func (s *State) applyCalling(kind any) bool {
+	switch e := kind.(type) {
+	case *pb.Event_ToolCallOpened:
+		s.applyCallOpened(e.ToolCallOpened)
+	case *pb.Event_ToolStarted:
+		s.applyToolStarted(e.ToolStarted)
+	case *pb.Event_ToolSettled:
+		s.applyToolSettled(e.ToolSettled)
+	case *pb.Event_LoopStarted:
+		s.applyLoopStarted(e.LoopStarted)
+	case *pb.Event_LoopEnded:
+		s.applyLoopEnded()
+	case *pb.Event_CompactionStarted:
+		s.Steps.Compacting, s.Steps.Compacted = true, true
+	case *pb.Event_ContextSet:
+		s.Transcript.ClientTools = e.ContextSet.GetClientToolsJson()
+	case *pb.Event_ContextCompacted:
+		s.Transcript.Compaction = Compaction{UptoID: e.ContextCompacted.GetUptoId(), Summary: e.ContextCompacted.GetSummary()}
+	case *pb.Event_ApprovalDecided:
+		s.applyApprovalDecided(e.ApprovalDecided)
+	case *pb.Event_ContinuationArmed:
+		s.Answers.applyArmed(e.ContinuationArmed)
+	case *pb.Event_ContinuationDeferred:
+		s.Answers.applyDeferred(e.ContinuationDeferred)
+	case *pb.Event_ContinuationDropped:
+		s.Answers.applyDropped(e.ContinuationDropped)
+	default:
+		return false
+	}
+	return true
 }
 
 // Known reports whether this version of the program knows e's kind. A journal
