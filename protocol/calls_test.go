@@ -2,8 +2,10 @@ package protocol_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-dev/holdfast/protocol"
@@ -170,4 +172,33 @@ func TestAnAnswerDuringATurnWaitsForTheContinuation(t *testing.T) {
 	require.Equal(t, "c1", e.Header.Get("Holdfast-Request-Id"))
 	n.put(roomOne, feed.Disarmed{Request: "c1"})
 	require.Equal(t, []string{"[DONE]"}, e.rest())
+}
+
+// A page that was closed is not waited for, one that has lost its connection is.
+func TestACallGoesOnFromAPageThatWasClosed(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	idle := func(c *client) {
+		c.send(`{"type":"cf_agent_stream_resume_request","probeId":"p"}`)
+		require.Contains(t, c.read(), `"idle"`)
+	}
+	b := n.dial("?_pk=b").greeted()
+	for i, leave := range []func(*client){
+		func(c *client) { require.NoError(t, c.Close(websocket.StatusGoingAway, "")) },
+		func(c *client) { require.NoError(t, c.CloseNow()) },
+	} {
+		a, peer := n.meet("?_pk=a", nil)
+		a.greeted()
+		n.put(roomOne, feed.Runnable{Call: "k1", Page: "a", Message: []byte(`"run"`)})
+		idle(a)
+		require.Contains(t, a.read(), `"run"`)
+		leave(a)
+		for !strings.HasPrefix(<-peer.heard, "closed") {
+		}
+		idle(b)
+		if i == 0 {
+			require.Contains(t, b.read(), `"run"`)
+			n.put(roomOne, feed.Settled{Call: "k1"})
+		}
+	}
+	idle(b)
 }
