@@ -19,6 +19,9 @@ type sentence string
 
 func (s sentence) Error() string { return string(s) }
 
+// errNotJSON is what the model is told of a result that has no JSON form.
+var errNotJSON = sentence("The tool's result is not JSON.")
+
 // errInterrupted is what the model is told of a call that was ended from outside.
 var errInterrupted = sentence("The call was interrupted; its outcome is unknown.")
 
@@ -41,7 +44,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		if err == nil {
 			tool, ok := cfg.tools.get(name)
 			if !ok || tool.run == nil {
-				err = sentence(fmt.Sprintf("There is no tool named %.100q.", name))
+				err = sentence(fmt.Sprintf("There is no tool named %.100q any more; the call was not run.", name))
 			} else {
 				output, err = a.runTool(ctx, tool, call, input, out)
 			}
@@ -118,14 +121,7 @@ func (rt *Runtime) execute(ctx context.Context, tool Tool, call *ToolCall, input
 		rt.cfg.Log.Error("panic in author's code", "tool", tool.Name, "error", o.panicked)
 		return nil, sentence(toolPanicked)
 	case !json.Valid(o.output):
-		return nil, sentence("The tool's result is not JSON.")
+		return nil, errNotJSON
 	}
 	return o.output, nil
-}
-
-// prepareCompact has the conversation summed up for models.
-func (a *shell) prepareCompact(e chat.Compact) func(context.Context) chat.Command {
-	return func(context.Context) chat.Command {
-		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure, Now: nowMS()}
-	}
 }

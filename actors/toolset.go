@@ -61,7 +61,7 @@ func (t Tool) schema() json.RawMessage {
 // toolSources are the tools of a turn, but for BeforeTurn's: the agent's, those of
 // MCP servers, the client's, and those of Ref.Chat.
 func (a *shell) toolSources(t *chat.Turn) []Tool {
-	return slices.Concat(a.class.Tools, a.mcpTools(), a.clientTools(t), a.extras[t.Request])
+	return slices.Concat(a.class.Tools, a.mcpTools(), a.clientTools(t), a.callersTools(t.Request))
 }
 
 // clientTools are schemas that a client has sent. Those that no provider would take

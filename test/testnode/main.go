@@ -83,11 +83,14 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	agents := n.Handler()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/release" {
+		switch r.URL.Path {
+		case "/release":
 			held.ServeHTTP(w, r)
-			return
+		case "/held":
+			reached.ServeHTTP(w, r)
+		default:
+			agents.ServeHTTP(w, r)
 		}
-		agents.ServeHTTP(w, r)
 	})}
 	go func() {
 		<-ctx.Done()

@@ -93,6 +93,10 @@ func (p *player) write(chunks ...timed) error {
 			}
 		}
 		if c.hold != "" {
+			// Behind a command that is durable all is that was said before.
+			if err := p.turn.Self.AbortRequest(p.ctx, "nobody's"); err != nil {
+				return err
+			}
 			if err := held.wait(p.ctx, c.hold); err != nil {
 				return err
 			}

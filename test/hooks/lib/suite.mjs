@@ -75,6 +75,11 @@ export class Room {
     return { words: WORDS, delayMs: 1, hold: this.name, holdAt: 4, ...more };
   }
 
+  /** Until the answer that stops has stored what it has said. */
+  async stopped(hold = this.name) {
+    await fetch(`http://${this.node.host}/held?hold=${hold}`);
+  }
+
   /** Lets the answers that are held in this room, or come to it, go on. */
   async release(hold = this.name) {
     await fetch(`http://${this.node.host}/release?hold=${hold}`);

@@ -12,6 +12,7 @@ async function streaming(room, agent) {
   const b = await room.openElsewhere(options).ready();
   a.chat.sendMessage({ text: "script:paced" });
   for (const tab of [a, b]) await tab.until("the middle of the answer", () => begun(tab.says()));
+  await room.stopped();
   return [a, b];
 }
 
