@@ -58,7 +58,7 @@ func TestCallsOverHTTPThatFail(t *testing.T) {
 	}
 	require.Empty(t, n.asked)
 	for code, status := range map[protocol.Code]int{protocol.NotFound: 404, protocol.Conflict: 409} {
-		n.refusal = &protocol.Error{Code: code, Message: "why"}
+		n.refuses(&protocol.Error{Code: code, Message: "why"})
 		for path, body := range map[string]string{"result": `{}`, "approval": `{"approved":true}`} {
 			e := n.send("POST", agentPath+"/calls/k1/"+path, body)
 			<-n.asked
@@ -83,7 +83,7 @@ const waiting = `[{"toolCallId":"k1","state":"input-available"},{"toolCallId":"k
 func (n *node) answers(list string, of int, then func(page string)) (e *events, got []any) {
 	n.t.Helper()
 	taken := make(chan []any)
-	n.onAnswer = make(chan struct{})
+	n.onAnswer = make(chan struct{}) // nobody answers yet
 	go func() {
 		var got []any
 		for range of {
@@ -139,7 +139,8 @@ func TestAListThatAnswersNothing(t *testing.T) {
 	require.Equal(t, 200, e.StatusCode)
 	require.IsType(t, feed.Submit{}, <-n.asked)
 
-	n.calls, n.refusal = waiting, &protocol.Error{Code: protocol.Conflict}
+	n.calls = waiting
+	n.refuses(&protocol.Error{Code: protocol.Conflict})
 	e, _ = n.answers(answered+`]}`, 3, func(string) {})
 	require.Equal(t, 200, e.StatusCode)
 	require.IsType(t, feed.Submit{}, <-n.asked)

@@ -134,7 +134,16 @@ func (s *scriptedHost) decided() error {
 	if s.onAnswer != nil {
 		<-s.onAnswer
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.refusal
+}
+
+// refuses makes err the answer to all answers from here on.
+func (s *scriptedHost) refuses(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = err
 }
 
 func (s *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error) {

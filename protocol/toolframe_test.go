@@ -69,7 +69,7 @@ func TestAnswersThatTheAgentRefuses(t *testing.T) {
 	n := newNode(t, protocol.Config{})
 	c := n.dial("").greeted()
 	for _, code := range []protocol.Code{protocol.NotFound, protocol.Conflict, "secret"} {
-		n.refusal = &protocol.Error{Code: code, Message: "no"}
+		n.refuses(&protocol.Error{Code: code, Message: "no"})
 		c.send(`{"type":"cf_agent_tool_result","toolCallId":"k1"}`)
 		<-n.asked
 		c.send(`{"type":"cf_agent_tool_approval","toolCallId":"k1","approved":true}`)
