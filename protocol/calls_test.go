@@ -83,7 +83,7 @@ const waiting = `[{"toolCallId":"k1","state":"input-available"},{"toolCallId":"k
 func (n *node) answers(list string, of int, then func(page string)) (e *events, got []any) {
 	n.t.Helper()
 	taken := make(chan []any)
-	n.onAnswer = make(chan struct{}) // nobody answers yet
+	n.onAnswer = make(chan struct{})
 	go func() {
 		var got []any
 		for range of {
