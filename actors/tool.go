@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,6 +42,7 @@ type ToolCall struct {
 	Self *Self
 
 	update func(json.RawMessage) error // shows a preliminary result; nil: nobody looks
+	shown  atomic.Bool                 // it has
 	meter  *meter                      // counts what loops inside cost; nil: nobody counts
 	afford func(context.Context) error // an error if no more may be spent; nil: no limit
 

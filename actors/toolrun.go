@@ -22,6 +22,7 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 		IdempotencyKey: fmt.Sprintf("%s/%s/%s", a.addr, c.MessageID, c.ID),
 	}
 	call.update = func(output json.RawMessage) error {
+		call.shown.Store(true)
 		return out.Chunk(uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output, Preliminary: true})
 	}
 	host, budget, steps := a.rt.toolHost(log), &a.class.Budget, setup.steps
@@ -45,6 +46,10 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 			err = errors.New(publicText(err))
 		}
 		chunk := uimessage.Chunk{Type: "tool-output-available", ToolCallID: call.ID, Output: output}
+		if call.shown.Load() {
+			// A client that watches keeps what an earlier chunk has said unless this one says otherwise.
+			chunk.Extra = map[string]json.RawMessage{"preliminary": json.RawMessage("false")}
+		}
 		if err != nil && ctx.Err() != nil {
 			err = errInterrupted
 		}

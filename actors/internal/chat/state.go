@@ -86,7 +86,6 @@ func (s *State) Apply(e Event) {
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
 		s.Transcript.applyRemoved(e.MessagesRemoved)
-		s.dropCalls()
 	case *pb.Event_MessagesMerged:
 		s.Transcript.applyMerged(e.MessagesMerged)
 	case *pb.Event_TurnAccepted:
