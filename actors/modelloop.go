@@ -50,6 +50,9 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 			l.used[p.ToolCallID] = true
 		}
 	}
+	for _, c := range s.Calls { // another answer's may be open under an id that the provider uses again
+		l.used[c.ID] = true
+	}
 	l.waiting = e.Step > 1 || t.Kind == journalv1.TurnKind_TURN_KIND_RECOVERY
 	l.waiting = l.waiting && a.waits(l.parts())
 	me := a.addr

@@ -27,6 +27,8 @@ func (c *Core) arm(asked bool, by Responder, tools json.RawMessage, now int64, i
 	s := &c.State
 	p := s.Answers.Pending
 	switch {
+	case p != nil && p.Turn != 0 && s.Turns.byID(p.Turn).Status == Queued:
+		return nil // its model sees the answer
 	case p != nil && p.Turn != 0 && asked:
 		return []Event{event(&pb.ContinuationDeferred{
 			RequestId: ids.Request, Page: by.Page, BodyJson: s.Transcript.Body, ClientToolsJson: tools,

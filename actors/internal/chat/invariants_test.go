@@ -77,7 +77,7 @@ func (r *rig) checkTime() {
 	for _, w := range waits {
 		require.NotZero(r.t, w.Until, "wait %s has no time", w.Key)
 		if want == 0 || w.Until < want {
-			want = w.Until
+			want = max(w.Until, 2) // 1 says: at once
 		}
 	}
 	if len(work) > 0 {
@@ -362,6 +362,11 @@ func lasting(s *State) string {
 		fmt.Fprintf(&b, "call %+v\n", *c)
 	}
 	fmt.Fprintf(&b, "armed %+v deferred %+v compacted %+v\n", s.Answers.Pending, s.Answers.Deferred, tr.Compaction)
+	u := s.Usage
+	fmt.Fprintf(&b, "usage %d %d %d %d %d\n", u.GetInput(), u.GetOutput(), u.GetReasoning(), u.GetCacheRead(), u.GetCacheWrite())
+	for _, m := range s.Desk.MCP {
+		fmt.Fprintf(&b, "server %s %s %s %s\n", m.GetId(), m.GetName(), m.GetUrl(), m.GetOptionsJson())
+	}
 	work, waits := s.Outstanding()
 	fmt.Fprintf(&b, "due %+v waits %+v\n", work, waits)
 	return b.String()

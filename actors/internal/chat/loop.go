@@ -183,3 +183,8 @@ func (s *State) applyLoopStarted(e *pb.LoopStarted) {
 func (s *State) applyLoopEnded() {
 	s.Steps = Steps{Attempt: s.Steps.Attempt, Compacted: s.Steps.Compacted}
 }
+
+func (s *State) applyCompacted(e *pb.ContextCompacted) {
+	s.Transcript.Compaction = Compaction{UptoID: e.GetUptoId(), Summary: e.GetSummary()}
+	s.Usage = sum(s.Usage, e.GetUsage())
+}
