@@ -59,9 +59,12 @@ type Agent struct {
 	RepairToolInput func(ctx context.Context, bad BadInput) (json.RawMessage, error)
 	// Budget bounds what answers cost.
 	Budget Budget
-	// PruneMessages shapes what the model sees of the conversation. It must leave a
-	// call and its result together.
+	// PruneMessages shapes what the model sees of the conversation; it must leave a
+	// call and its result together. The function PruneMessages makes one.
 	PruneMessages func(messages []model.Message) []model.Message
+	// Compact has a conversation summed up for models that does not fit into their
+	// context. nil: such a turn ends with an error that says so.
+	Compact *Compaction
 	// AnswerTimeout is how long a call waits for a client or a person before it has
 	// failed. 0: for ever.
 	AnswerTimeout time.Duration
@@ -235,6 +238,8 @@ func (a *Agent) check() {
 		fail("MaxSteps", "is negative: %d", a.MaxSteps)
 	case a.Budget.problem() != "":
 		fail("Budget", "%s", a.Budget.problem())
+	case a.Compact.problem(a.Model) != "":
+		fail("Compact", "%s", a.Compact.problem(a.Model))
 	case a.AnswerTimeout < 0:
 		fail("AnswerTimeout", "is negative: %s", a.AnswerTimeout)
 	case !a.Chats() && len(a.Tools) > 0:
@@ -252,9 +257,6 @@ func (a *Agent) check() {
 
 // Chats reports whether the class is one of chat agents.
 func (a *Agent) Chats() bool { return a.Model != nil || a.OnChatMessage != nil }
-
-// compacts reports whether a conversation that is too long can be summed up.
-func (a *Agent) compacts() bool { return false }
 
 func (a *Agent) policy() chat.Policy {
 	return chat.Policy{

@@ -19,6 +19,7 @@ type ask struct {
 	watch   chan<- ChatResponse // gets the end of the turn of request
 	request string
 	maker   makeMessages // makes the messages of that turn, when its slot comes
+	caller  *caller      // brings something along for that turn
 	done    func()       // called before reply, if the command has changed anything
 	reply   func(error)
 }
@@ -65,6 +66,9 @@ func (a *shell) obey(m ask) error {
 	}
 	if m.maker != nil {
 		a.keepMaker(m.request, m.maker)
+	}
+	if m.caller != nil {
+		a.keepCaller(m.request, m.caller)
 	}
 	if m.watch != nil {
 		a.watchTurn(m.request, m.watch)
@@ -248,6 +252,7 @@ func (a *shell) ended(m ended) {
 		delete(a.running, m.key)
 	}
 	a.step(m.outcome)
+	a.hangUp()
 	if a.eager {
 		a.leave()
 	}

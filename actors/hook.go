@@ -180,6 +180,7 @@ func (a *shell) told(events []chat.Event) {
 // turnsEnded answers those who wait for turns that are no more. It asks the queue
 // and not the events: a clear can end more turns than the ledger remembers.
 func (a *shell) turnsEnded() {
+	a.forgetCallers()
 	for request, waiters := range a.watch {
 		if a.core.State.Turns.Request(request) != nil {
 			continue
@@ -200,6 +201,10 @@ func (a *shell) endOf(request string) chat.Ended {
 // follow moves those who wait for a turn to the one that goes on with it.
 func (a *shell) follow(turn uint64, request string) {
 	ended, ok := a.core.State.Ledger.FindTurn(turn)
+	if c := a.callers[ended.Request]; ok && c != nil {
+		delete(a.callers, ended.Request)
+		a.callers[request] = c
+	}
 	if waiters := a.watch[ended.Request]; ok && len(waiters) > 0 {
 		delete(a.watch, ended.Request)
 		a.watch[request] = append(a.watch[request], waiters...)

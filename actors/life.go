@@ -147,6 +147,9 @@ func (a *shell) end(refusal error) {
 		notify(waiters, ChatResponse{RequestID: request, Err: ErrInterrupted})
 	}
 	a.watch = nil
+	for _, c := range a.callers {
+		c.stop()
+	}
 	for v := range a.vigils {
 		v.done <- refusal
 	}

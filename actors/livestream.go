@@ -31,8 +31,9 @@ type livestream struct {
 	turn    uint64
 	attempt uint32
 	out     *outflow
-	flush   func() // asks the actor to append; any goroutine, does not block
-	reserve func() // asks the actor for more positions; likewise
+	flush   func()                // asks the actor to append; any goroutine, does not block
+	reserve func()                // asks the actor for more positions; likewise
+	tap     func(uimessage.Chunk) // sees each chunk when sockets do; nil: nobody listens
 
 	mu     sync.Mutex
 	guard  *uimessage.Guard
@@ -153,6 +154,14 @@ func (l *livestream) admit(c *uimessage.Chunk) error {
 		o.need, l.fact = unsaved, true
 	}
 	l.out.put(o)
+	if l.tap != nil {
+		chunk := *c
+		l.out.put(output{need: o.need, send: func(err error) {
+			if err == nil {
+				l.tap(chunk)
+			}
+		}})
+	}
 	if !l.urgent && (urgency == uimessage.UrgentFact || l.packer.Bytes() >= flushBytes) {
 		l.urgent = true
 		l.flush()

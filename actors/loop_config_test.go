@@ -93,6 +93,7 @@ func TestAMistakeInToolsAndBudgetsIsToldAtRegistration(t *testing.T) {
 		`actors: agent "A": Tools [0] "a": its schema is of type "string", not object`:     {Tools: []actors.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"string"}`)}}},
 		`actors: agent "A": MaxSteps is negative: -1`:                                      {MaxSteps: -1},
 		`actors: agent "A": AnswerTimeout is negative: -1ns`:                               {AnswerTimeout: -1},
+		`actors: agent "A": Compact has a negative KeepMessages: -1`:                       {Compact: &actors.Compaction{KeepMessages: -1}},
 		`actors: agent "A": Budget has negative RepeatedCalls: -1`:                         {Budget: actors.Budget{RepeatedCalls: -1}},
 		`actors: agent "A": Budget has RepeatedCalls 1: no call is a repetition by itself`: {Budget: actors.Budget{RepeatedCalls: 1}},
 		`actors: agent "A": Budget has Turn.Money, which needs Price`:                      {Budget: actors.Budget{Turn: actors.Limits{Money: 1}}},

@@ -36,11 +36,18 @@ func (r *Ref) Address() feed.Address { return r.addr }
 // message was not accepted (nothing is stored), ErrInterrupted if the agent was lost,
 // or its node stopped, while Chat waited (the journal knows more).
 //
+// ChatOptions bring tools, and somebody who listens, along for this turn; one value at
+// most. With them the end of ctx cancels the turn.
+//
 // A handler or model must not Chat with its own agent, or with one whose turn
 // waits for its own: it would wait for ever. With a context that comes from the one
 // it was given, this is refused with ErrInsideTurn; with any other it is a deadlock
 // until that context ends.
-func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
+func (r *Ref) Chat(ctx context.Context, text string, options ...ChatOptions) (ChatResponse, error) {
+	c, err := newCaller(ctx, options)
+	if err != nil {
+		return ChatResponse{}, err
+	}
 	over, err := r.wait(ctx)
 	if err != nil {
 		return ChatResponse{}, err
@@ -51,6 +58,12 @@ func (r *Ref) Chat(ctx context.Context, text string) (ChatResponse, error) {
 	s := chat.Submit{Request: request, Fingerprint: fingerprint, Messages: []uimessage.Message{m}, Programmatic: true, Readonly: r.readonly(ctx), Ids: newIDs()}
 	if err := fits(s.Messages); err != nil {
 		return ChatResponse{}, err
+	}
+	if c != nil {
+		if ctx.Err() != nil {
+			return ChatResponse{}, context.Cause(ctx)
+		}
+		return r.run(ctx, ask{cmd: s, request: request, caller: c})
 	}
 	end := make(chan ChatResponse, 1)
 	if err := r.ask(ctx, ask{cmd: s, request: request, watch: end}); err != nil {

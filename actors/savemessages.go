@@ -141,7 +141,8 @@ func isObject(raw json.RawMessage) bool {
 // turn that it has cancelled.
 const abortPatience = 10 * time.Second
 
-// run asks for a turn and waits for its end. The end of ctx cancels the turn.
+// run asks for a turn and waits for its end. The end of ctx cancels the turn; that of a
+// caller with options is cancelled by the agent, when no callback runs any more.
 func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 	accepted, end := make(chan error, 2), make(chan ChatResponse, 1)
 	m, err := r.checked(m)
@@ -155,22 +156,29 @@ func (r *Ref) run(ctx context.Context, m ask) (ChatResponse, error) {
 		}
 	}
 	r.rt.send(r.addr, m)
-	over, late := ctx.Done(), (<-chan time.Time)(nil)
+	over, settled, late := ctx.Done(), (<-chan struct{})(nil), (<-chan time.Time)(nil)
 	for {
 		select {
 		case err := <-accepted:
 			if err != nil {
 				return ChatResponse{}, err
 			}
+		case <-m.caller.listen():
+			m.caller.tell()
 		case response := <-end:
+			m.caller.tell()
 			return response.orInterrupted()
 		case <-over:
-			if cause := context.Cause(ctx); errors.Is(cause, ErrInterrupted) || errors.Is(cause, errStopping) {
+			if interrupted(ctx) {
 				r.rt.whisper(r.addr, forget(func(a *shell) { a.unwatch(end) }))
 				return ChatResponse{}, ErrInterrupted // nobody has changed their mind
 			}
-			over = nil
-			r.rt.send(r.addr, ask{cmd: chat.Cancel{Request: m.request}, reply: func(error) {}})
+			over, settled = nil, m.caller.settled()
+			if m.caller == nil {
+				r.rt.send(r.addr, ask{cmd: chat.Cancel{Request: m.request}, reply: func(error) {}})
+			}
+		case <-settled:
+			settled = nil
 			timer := time.NewTimer(abortPatience)
 			defer timer.Stop()
 			late = timer.C

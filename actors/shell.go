@@ -68,7 +68,7 @@ type shell struct {
 	watch   map[string][]chan<- ChatResponse // by request: who waits for its end
 	askers  map[string]string                // by request: the socket that has asked for it
 	makers  map[uint64]makeMessages          // by turn that is to be prepared
-	extras  map[string][]Tool                // by request: tools that its caller brings along
+	callers map[string]*caller               // by request: who waits for it with options
 	loop    *loopSetup                       // of the running turn, as far as this process knows
 	looped  chan<- loopEnd                   // the handler that waits for its loop's end; nil: none
 	vigils  map[*vigil]bool                  // who waits until nothing happens any more
@@ -280,6 +280,7 @@ func (a *shell) started(c actor.Context) {
 	a.running = make(map[string]*running)
 	a.watch = make(map[string][]chan<- ChatResponse)
 	a.askers = make(map[string]string)
+	a.callers = make(map[string]*caller)
 	a.makers, a.vigils = make(map[uint64]makeMessages), make(map[*vigil]bool)
 	a.batch.Incarnation = a.rt.newIncarnation()
 	a.out = &outflow{sink: a.rt.cfg.Rooms.Room(a.addr)}

@@ -68,6 +68,7 @@ func (a *shell) openStream(m openStream) {
 	a.live = newLivestream(m, a.out, st.Message(), t.Continues, st)
 	a.live.flush = func() { a.tell(flushStream{}) }
 	a.live.reserve = func() { a.tell(reserveMore{}) }
+	a.tap(a.live, t.Request)
 	a.rt.grid.join(a, a.live)
 	m.reply(a.live, nil)
 	a.settle()
