@@ -232,7 +232,7 @@ func assistantBlocks(contents []model.Content, ids *content.CallIDs) []object {
 				out = append(out, object{"type": "thinking", "thinking": c.Text, "signature": m.Signature})
 			}
 		case model.ToolCallContent:
-			out = append(out, object{"type": "tool_use", "id": callID(ids, c.CallID), "name": c.Tool, "input": json.RawMessage(content.ToolInput(c))})
+			out = append(out, object{"type": "tool_use", "id": callID(ids, c.CallID), "name": content.ToolName(c), "input": json.RawMessage(content.ToolInput(c))})
 		default: // nothing else is an assistant's that the API takes back
 		}
 	}

@@ -104,11 +104,49 @@ func TestAWrongConfigNamesItsField(t *testing.T) {
 		"Model":            {APIKey: "k"},
 		"BaseURL":          {APIKey: "k", Model: "m", BaseURL: "x"},
 		"MaxOutputTokens":  {APIKey: "k", Model: "m", MaxOutputTokens: -1},
+		"CacheTTL":         {APIKey: "k", Model: "m", CacheTTL: "2h"},
 		"ThinkingTokens":   {APIKey: "k", Model: "m", ThinkingTokens: 1000},
 		"AdaptiveThinking": {APIKey: "k", Model: "m", ThinkingTokens: 2000, AdaptiveThinking: true},
 	} {
 		if _, err := anthropic.New(c); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%+v: %v, want %s in it", c, err, field)
+		}
+	}
+}
+
+func TestCachePointsStandBehindWhatStays(t *testing.T) {
+	s, m := serve(t, anthropic.Config{Model: "claude-sonnet-5", CacheTTL: "1h"}, silent)
+	r := modelsuite.Ask("one")
+	r.Instructions, r.Tools = "Be brief.", []model.Tool{{Name: "a"}, {Name: "b"}}
+	r.Messages = append(r.Messages, modelsuite.Says(model.Assistant, "two"), modelsuite.Says(model.User, "three"), modelsuite.Says(model.Assistant, "four"), modelsuite.Says(model.User, "five"))
+	modelsuite.Whole(t, m, r)
+	const point = `"cache_control":{"ttl":"1h","type":"ephemeral"}`
+	body := s.Records()[0].Body
+	if n := strings.Count(body, point); n != 4 {
+		t.Errorf("%d points in %s", n, body)
+	}
+	for _, want := range []string{`{` + point + `,"text":"three"`, `{` + point + `,"text":"five"`, `{` + point + `,"text":"Be brief."`, `{` + point + `,"description":"","input_schema":{"properties":{},"type":"object"},"name":"b"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	r.Messages[0].Content[0].Metadata = model.Metadata{"anthropic": json.RawMessage(`{"cacheControl":{"type":"ephemeral"}}`)}
+	modelsuite.Whole(t, m, r)
+	if body := s.Records()[1].Body; !strings.Contains(body, `{"cache_control":{"type":"ephemeral"},"text":"one"`) || strings.Count(body, point) != 2 {
+		t.Errorf("with a point of the author's: %s", body)
+	}
+}
+
+func TestADemandedToolGoesWithoutThinking(t *testing.T) {
+	s, m := serve(t, anthropic.Config{Model: "claude-sonnet-4-5", ThinkingTokens: 2048}, silent)
+	r := modelsuite.Ask("hi")
+	r.Tools, r.ToolChoice = []model.Tool{{Name: "look"}}, "required"
+	modelsuite.Whole(t, m, r)
+	r.ToolChoice = "auto"
+	modelsuite.Whole(t, m, r)
+	for i, want := range []bool{false, true} {
+		if body := s.Records()[i].Body; strings.Contains(body, "budget_tokens") != want {
+			t.Errorf("sent %s", body)
 		}
 	}
 }

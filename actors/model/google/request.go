@@ -41,7 +41,7 @@ func (m *gemini) prepare(r model.Request) (*conversation, []byte, error) {
 	for _, message := range r.Messages {
 		for _, c := range message.Content {
 			if c.Kind == model.ToolCallContent {
-				p.tools[c.CallID], p.given[c.CallID] = c.Tool, unpack(c.Metadata).GaveID
+				p.tools[c.CallID], p.given[c.CallID] = content.ToolName(c), unpack(c.Metadata).GaveID
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (p *conversation) said(contents []model.Content) (parts []object) {
 			}
 			part["inlineData"] = inline(c)
 		case model.ToolCallContent:
-			call := object{"name": c.Tool, "args": json.RawMessage(content.ToolInput(c))}
+			call := object{"name": content.ToolName(c), "args": json.RawMessage(content.ToolInput(c))}
 			if m.GaveID {
 				call["id"] = p.ids.Wire(c.CallID)
 			}
@@ -242,7 +242,7 @@ func (p *conversation) result(c model.Content) object {
 	}
 	name := p.tools[c.CallID]
 	if name == "" {
-		name = c.Tool
+		name = content.ToolName(c)
 	}
 	response := object{"name": name, "response": object{field: output}}
 	if p.given[c.CallID] {

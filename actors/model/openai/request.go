@@ -161,7 +161,7 @@ func assistantItems(contents []model.Content, ids *content.CallIDs) []object {
 			}
 			item = textItem(c, m)
 		case model.ToolCallContent:
-			item = object{"type": "function_call", "call_id": ids.Wire(c.CallID), "name": c.Tool, "arguments": content.ToolInput(c)}
+			item = object{"type": "function_call", "call_id": ids.Wire(c.CallID), "name": content.ToolName(c), "arguments": content.ToolInput(c)}
 			if m.ItemID != "" {
 				item["id"] = m.ItemID
 			}

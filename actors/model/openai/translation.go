@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/openai/openai-go/v3/responses"
 
@@ -18,15 +19,15 @@ const metadataKey = "openai"
 
 // metadata is what has to come back with the item. The names are the AI SDK's.
 type metadata struct {
-	ItemID           string `json:"itemId"`
+	ItemID           string `json:"itemId,omitempty"`
 	EncryptedContent string `json:"reasoningEncryptedContent,omitempty"`
 	Phase            string `json:"phase,omitempty"`
 }
 
 func (m metadata) pack() model.Metadata {
 	raw, err := json.Marshal(m)
-	if err != nil {
-		return nil // cannot be: strings always marshal
+	if err != nil || m == (metadata{}) {
+		return nil
 	}
 	return model.Metadata{metadataKey: raw}
 }
@@ -59,19 +60,21 @@ func (t *translation) event(e responses.ResponseStreamEventUnion) ([]model.Part,
 	case "response.output_item.added":
 		return t.added(e), nil
 	case "response.output_text.delta", "response.refusal.delta":
-		return t.textDelta(e.ItemID, e.Delta), nil
+		return t.textDelta(key(e.ItemID, e.OutputIndex), e.Delta), nil
 	case "response.reasoning_summary_text.delta":
-		return t.reasoningDelta(e.ItemID, fmt.Sprintf("%s:%d", e.ItemID, e.SummaryIndex), e.Delta), nil
+		item := key(e.ItemID, e.OutputIndex)
+		return t.reasoningDelta(item, fmt.Sprintf("%s:%d", item, e.SummaryIndex), e.Delta), nil
 	case "response.reasoning_text.delta":
-		return t.reasoningDelta(e.ItemID, e.ItemID, e.Delta), nil
+		item := key(e.ItemID, e.OutputIndex)
+		return t.reasoningDelta(item, item, e.Delta), nil
 	case "response.function_call_arguments.delta":
-		if id, ok := t.calls[e.ItemID]; ok {
+		if id, ok := t.calls[key(e.ItemID, e.OutputIndex)]; ok {
 			return []model.Part{model.ToolInputDelta{CallID: id, Text: e.Delta}}, nil
 		}
 	case "response.output_text.annotation.added":
 		return t.source(e.RawJSON()), nil
 	case "response.output_item.done":
-		return t.done(e.Item), nil
+		return t.done(key(e.Item.ID, e.OutputIndex), e.Item), nil
 	case "response.completed", "response.incomplete":
 		return t.finish(e.Response), nil
 	case "response.failed":
@@ -90,22 +93,36 @@ func (t *translation) added(e responses.ResponseStreamEventUnion) []model.Part {
 	if e.Item.Type != "function_call" {
 		return nil
 	}
-	return t.begin(nil, e.Item)
+	return t.begin(nil, key(e.Item.ID, e.OutputIndex), e.Item)
+}
+
+// key names an item within the answer: by its id or, where a server gives none,
+// by its place.
+func key(id string, index int64) string {
+	return cmp.Or(id, fmt.Sprintf("#%d", index))
+}
+
+// idOf is the provider's id of the item with the key.
+func idOf(key string) string {
+	if strings.HasPrefix(key, "#") {
+		return ""
+	}
+	return key
 }
 
 // begin begins the call of an item.
-func (t *translation) begin(out []model.Part, item responses.ResponseOutputItemUnion) []model.Part {
+func (t *translation) begin(out []model.Part, key string, item responses.ResponseOutputItemUnion) []model.Part {
 	if t.calls == nil {
 		t.calls = map[string]string{}
 	}
 	id := t.ids.Take(cmp.Or(item.CallID, item.ID))
-	t.calls[item.ID] = id
+	t.calls[key] = id
 	return append(out, model.ToolInputStart{CallID: id, Tool: item.Name})
 }
 
 func (t *translation) textDelta(item, delta string) (out []model.Part) {
 	if t.text != item {
-		out = t.endText(out, metadata{ItemID: t.text})
+		out = t.endText(out, metadata{ItemID: idOf(t.text)})
 		t.text = item
 		if t.said == nil {
 			t.said = map[string]bool{}
@@ -118,7 +135,7 @@ func (t *translation) textDelta(item, delta string) (out []model.Part) {
 
 func (t *translation) reasoningDelta(item, block, delta string) (out []model.Part) {
 	if t.reasoning != block {
-		out = t.startReasoning(t.endReasoning(out, metadata{ItemID: t.reasoned}), item, block)
+		out = t.startReasoning(t.endReasoning(out, metadata{ItemID: idOf(t.reasoned)}), item, block)
 	}
 	return append(out, model.ReasoningDelta{ID: block, Text: delta})
 }
@@ -148,47 +165,53 @@ func (t *translation) endReasoning(out []model.Part, m metadata) []model.Part {
 
 // done ends an item. Only now is its encrypted content final. What a server has
 // not streamed of it comes now.
-func (t *translation) done(item responses.ResponseOutputItemUnion) (out []model.Part) {
+func (t *translation) done(key string, item responses.ResponseOutputItemUnion) (out []model.Part) {
 	if t.ended == nil {
 		t.ended = map[string]bool{}
 	}
-	if item.ID != "" && t.ended[item.ID] {
+	if t.ended[key] {
 		return nil
 	}
-	t.ended[item.ID] = true
+	t.ended[key] = true
 	m := metadata{ItemID: item.ID, EncryptedContent: item.EncryptedContent, Phase: phase(item)}
 	switch item.Type {
 	case "message":
-		if !t.said[item.ID] {
+		if !t.said[key] {
 			for _, c := range item.Content {
 				if s := c.Text + c.Refusal; s != "" {
-					out = append(out, t.textDelta(item.ID, s)...)
+					out = append(out, t.textDelta(key, s)...)
 				}
 			}
 		}
 		return t.endText(out, m)
 	case "reasoning":
-		if t.reasoned != item.ID && m.EncryptedContent != "" { // thinking that nobody may read
-			out = t.startReasoning(out, item.ID, item.ID)
+		if t.reasoned != key && m.EncryptedContent != "" { // thinking that nobody may read
+			out = t.startReasoning(out, key, key)
+			for i, s := range item.Summary {
+				if i > 0 {
+					out = append(out, model.ReasoningDelta{ID: key, Text: "\n\n"})
+				}
+				out = append(out, model.ReasoningDelta{ID: key, Text: s.Text})
+			}
 		}
 		return t.endReasoning(out, m)
 	case "function_call":
-		return t.call(item, m)
+		return t.call(key, item, m)
 	}
 	return out
 }
 
 // call ends a call. One that the answer's limit has cut is none.
-func (t *translation) call(item responses.ResponseOutputItemUnion, m metadata) (out []model.Part) {
-	if _, begun := t.calls[item.ID]; !begun {
-		out = t.begin(out, item)
+func (t *translation) call(key string, item responses.ResponseOutputItemUnion, m metadata) (out []model.Part) {
+	if _, begun := t.calls[key]; !begun {
+		out = t.begin(out, key, item)
 	}
 	if item.Status == "incomplete" {
 		return out
 	}
 	t.called = true
-	id := t.calls[item.ID]
-	delete(t.calls, item.ID)
+	id := t.calls[key]
+	delete(t.calls, key)
 	return append(out, model.ToolCall{
 		CallID: id, Tool: item.Name, Input: json.RawMessage(cmp.Or(item.Arguments.OfString, "{}")), Metadata: t.ids.Metadata(id, m.pack()),
 	})
@@ -231,11 +254,11 @@ func (t *translation) finish(r responses.Response) []model.Part {
 	t.finished = true
 	var rest []model.Part
 	if r.IncompleteDetails.Reason == "" {
-		for _, item := range r.Output { // what has had no event of its own
-			rest = append(rest, t.done(item)...)
+		for i, item := range r.Output { // what has had no event of its own
+			rest = append(rest, t.done(key(item.ID, int64(i)), item)...)
 		}
 	}
-	out := t.endReasoning(t.endText(rest, metadata{ItemID: t.text}), metadata{ItemID: t.reasoned})
+	out := t.endReasoning(t.endText(rest, metadata{ItemID: idOf(t.text)}), metadata{ItemID: idOf(t.reasoned)})
 	reason := model.Stop
 	switch {
 	case r.IncompleteDetails.Reason == "max_output_tokens":

@@ -37,6 +37,9 @@ type Config struct {
 	// OmitsReasoning says that reasoning does not go back to the endpoint with the
 	// answer that it led to. Some endpoints want it there, and others refuse it.
 	OmitsReasoning bool
+	// NoStreaming asks for answers in one piece, for endpoints that cannot stream
+	// (or not with tools). They come in words, all at once.
+	NoStreaming bool
 }
 
 // New returns the model. It does not contact the endpoint. The error names the
@@ -61,5 +64,12 @@ func New(c Config) (model.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Provider, err)
 	}
-	return &completions.Model{Config: sdk, Language: language, Prefills: !c.RefusesPrefill, OmitsReasoning: c.OmitsReasoning}, nil
+	m := &completions.Model{
+		Config: sdk, Language: language,
+		Prefills: !c.RefusesPrefill, OmitsReasoning: c.OmitsReasoning, NoStreaming: c.NoStreaming,
+	}
+	if c.NoStreaming {
+		return model.Wrap(m, model.SimulateStreaming()), nil
+	}
+	return m, nil
 }

@@ -2,7 +2,9 @@ package openaicompat_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -135,6 +137,53 @@ func TestAnAnswerIsWholeWithItsFinishReason(t *testing.T) {
 		if c, ok := p.(model.ToolCall); ok {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// Some endpoints refuse an answer without its reasoning, others one with it.
+func TestReasoningGoesBackAsTheConfigSays(t *testing.T) {
+	for omits, want := range map[bool]string{false: "hm", true: ""} {
+		var second *providerwire.Request
+		_, m := serve(t, func(r *providerwire.Request, w *providerwire.Writer) {
+			if second = r; r.N == 1 {
+				w.Reasoning("hm")
+				w.Call("c1", "look", `{}`)
+			}
+		}, func(c *openaicompat.Config) { c.OmitsReasoning = omits })
+		r := modelsuite.Ask("hi")
+		r.Tools = []model.Tool{{Name: "look"}}
+		r.Messages = append(r.Messages, modelsuite.Message(modelsuite.Whole(t, m, r)), modelsuite.Result("c1", `1`))
+		modelsuite.Whole(t, m, r)
+		if got := second.Messages[1].Reasoning; got != want || len(second.Messages[1].Calls) != 1 {
+			t.Errorf("omits %v: sent %+v", omits, second.Messages)
+		}
+	}
+}
+
+func TestAnEndpointThatCannotStream(t *testing.T) {
+	var body []byte
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"one two"},"finish_reason":"stop"}]}`)
+	}))
+	defer s.Close()
+	m, err := openaicompat.New(openaicompat.Config{BaseURL: s.URL, Model: "test", NoStreaming: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := modelsuite.Whole(t, m, modelsuite.Ask("hi"))
+	deltas := 0
+	for _, p := range parts {
+		if _, ok := p.(model.TextDelta); ok {
+			deltas++
+		}
+	}
+	if modelsuite.Text(parts) != "one two" || deltas != 2 {
+		t.Errorf("%+v", parts)
+	}
+	if !strings.Contains(string(body), `"stream":false`) || strings.Contains(string(body), "stream_options") {
+		t.Errorf("asked %s", body)
 	}
 }
 

@@ -27,6 +27,8 @@ type Model struct {
 	Prefills bool
 	// OmitsReasoning: reasoning does not go back to the endpoint.
 	OmitsReasoning bool
+	// NoStreaming: the answer is asked for in one piece.
+	NoStreaming bool
 }
 
 var _ model.Prefiller = (*Model)(nil)
@@ -48,6 +50,10 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Par
 			return
 		}
 		out := &wire.Call{Headers: r.Headers, Fields: fields, Mender: mender}
+		if m.NoStreaming {
+			fields["stream"] = json.RawMessage("false")
+			out.Drop = []string{"stream_options"}
+		}
 		inner, end := out.Context(ctx)
 		defer end()
 		stream, err := m.Language.Stream(inner, call)

@@ -22,6 +22,8 @@ type mender struct {
 	finished bool // there was a finish reason
 	done     bool // there was "[DONE]"
 
+	content, reasoning, other half
+
 	field   string            // in which reasoning came
 	details []json.RawMessage // of reasoning, not handed out yet
 }
@@ -32,6 +34,7 @@ type call struct {
 	wire, id string // the provider's id, and ours
 	name     string
 	input    bytes.Buffer
+	half     half
 	begun    bool // the library knows it
 }
 
@@ -103,6 +106,8 @@ func (m *mender) choice(c choice) (out []sse.Event) {
 }
 
 func (m *mender) delta(d *delta) (out []sse.Event) {
+	d.Content = m.content.join(d.Content)
+	d.ReasoningContent, d.Reasoning = m.reasoning.join(d.ReasoningContent), m.other.join(d.Reasoning)
 	said, thought, field := d.said()
 	if thought != "" {
 		m.field = field
@@ -145,6 +150,10 @@ func (m *mender) call(d callDelta) []sse.Event {
 	}
 	if c.name == "" {
 		c.name = d.Function.Name
+	}
+	d.Function.Arguments = c.half.join(d.Function.Arguments)
+	if piece = d.Function.input(); c.repeats(piece) {
+		piece = ""
 	}
 	c.input.WriteString(piece)
 	if !c.begun {
@@ -199,8 +208,17 @@ func (c *call) overBy(d callDelta, piece string) bool {
 	return json.Valid(c.input.Bytes()) && (piece != "" || d.Function.Name != c.name)
 }
 
+// repeats tells whether the piece is the whole input once more, as some servers
+// send it at the end.
+func (c *call) repeats(piece string) bool {
+	return piece != "" && piece[0] == '{' && piece == c.input.String() && json.Valid(c.input.Bytes())
+}
+
 func (m *mender) finish(reason string) (out []sse.Event) {
 	m.finished = true
+	if rest := m.content.rest(); rest != "" {
+		out = append(out, deltaEvent(map[string]any{"content": rest}))
+	}
 	for _, c := range m.calls {
 		if !c.begun && c.input.Len() > 0 { // a call of nothing: the model has to be told
 			out = append(out, m.begin(c, nil)...)

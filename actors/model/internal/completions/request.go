@@ -184,7 +184,7 @@ func (m *Model) appendAssistant(out []wireMessage, message model.Message, ids *c
 		case model.ToolCallContent:
 			w.ToolCalls = append(w.ToolCalls, wireCall{
 				ID: ids.Wire(c.CallID), Type: "function", Extra: c.Metadata[metadataKey],
-				Function: wireFunction{Name: c.Tool, Arguments: content.ToolInput(c)},
+				Function: wireFunction{Name: content.ToolName(c), Arguments: content.ToolInput(c)},
 			})
 		default: // nothing else is an assistant's that the protocol takes back
 		}

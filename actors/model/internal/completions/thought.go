@@ -1,6 +1,7 @@
 package completions
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -23,11 +24,13 @@ func (t thought) pack() model.Metadata {
 	if t.Field == "" && len(t.Details) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(t)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // byte for byte
+	if enc.Encode(t) != nil {
 		return nil // cannot be: the details are JSON
 	}
-	return model.Metadata{thoughtKey: raw}
+	return model.Metadata{thoughtKey: bytes.TrimSpace(b.Bytes())}
 }
 
 // unpackThought also tells whether the metadata may come from this protocol:

@@ -61,6 +61,7 @@ func (t *translation) textDelta(s string) (out []model.Part) {
 }
 
 func (t *translation) reasoningDelta(s string) (out []model.Part) {
+	out = t.endText(out)
 	if t.reasoning == "" {
 		t.reasoning = t.block()
 		out = append(out, model.ReasoningStart{ID: t.reasoning})

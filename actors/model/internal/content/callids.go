@@ -9,7 +9,8 @@ import (
 
 // CallIDs keeps the ids of calls apart where a provider gives none or numbers
 // them anew in each answer: everybody else knows a call by its id, in the whole
-// conversation. The provider gets its own id back. It belongs to one request.
+// conversation. The provider gets its own id back, unless it has given it
+// twice in one answer. It belongs to one request.
 type CallIDs struct {
 	key  string            // of the original id in a call's metadata
 	used map[string]bool   // ids of the conversation, ours
@@ -26,15 +27,17 @@ type originalID struct {
 func NewCallIDs(provider string, messages []model.Message) *CallIDs {
 	c := &CallIDs{key: provider + "-call", used: map[string]bool{}, wire: map[string]string{}}
 	for _, m := range messages {
+		here := map[string]bool{} // a result could not tell two calls of one answer apart
 		for _, p := range m.Content {
 			if p.Kind != model.ToolCallContent {
 				continue
 			}
 			c.used[p.CallID] = true
-			var o originalID
-			if raw := p.Metadata[c.key]; raw != nil && json.Unmarshal(raw, &o) == nil {
+			o := originalID{p.CallID}
+			if raw := p.Metadata[c.key]; raw != nil && json.Unmarshal(raw, &o) == nil && !here[o.ID] {
 				c.wire[p.CallID] = o.ID
 			}
+			here[o.ID] = true
 		}
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -64,6 +65,21 @@ func Filename(c model.Content) string {
 // TextFile shows a file of text as text, which each model can read.
 func TextFile(c model.Content) string {
 	return fmt.Sprintf("<file name=%q>\n%s\n</file>", Filename(c), c.Data)
+}
+
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// maxName is the longest name of a tool that all providers take, in bytes.
+const maxName = 64
+
+// ToolName is the name of the call's tool. A model may have made up one that its
+// provider refuses to hear again.
+func ToolName(c model.Content) string {
+	name := notInNames.ReplaceAllString(c.Tool, "_")
+	if name == "" {
+		return "unknown"
+	}
+	return name[:min(len(name), maxName)]
 }
 
 // ToolInput is the call's input as a string of JSON. Input that is no object,

@@ -54,7 +54,9 @@ func (c Config) inStream(data []byte) failure.Answer {
 	case string:
 		answer.Kind = code
 	case float64:
-		answer.Status = int(code)
+		if code >= 400 && code < 600 { // other numbers are somebody's own
+			answer.Status = int(code)
+		}
 	}
 	answer.Kind = cmp.Or(answer.Kind, e.Error.Type)
 	answer.Message = cmp.Or(e.Error.Message, answer.Message)

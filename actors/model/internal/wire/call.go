@@ -21,6 +21,7 @@ import (
 type Call struct {
 	Headers map[string]string          // win over all others
 	Fields  map[string]json.RawMessage // go into the request's body and win over its own
+	Drop    []string                   // fields of the body that must not go out
 	Mender  sse.Mender
 
 	body io.Closer
@@ -62,7 +63,7 @@ func Headers(r *http.Request, next Next) (*http.Response, error) {
 // Complete puts the call's fields into the body.
 func Complete(r *http.Request, next Next) (*http.Response, error) {
 	c := Of(r)
-	if c == nil || len(c.Fields) == 0 {
+	if c == nil || len(c.Fields)+len(c.Drop) == 0 {
 		return next(r)
 	}
 	raw, err := io.ReadAll(r.Body)
@@ -72,6 +73,9 @@ func Complete(r *http.Request, next Next) (*http.Response, error) {
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return nil, err
+	}
+	for _, name := range c.Drop {
+		delete(body, name)
 	}
 	if raw, err = json.Marshal(content.Merge(body, c.Fields)); err != nil {
 		return nil, err
