@@ -191,9 +191,9 @@ func (l *loopStep) over(ctx context.Context, cfg *loopConfig, steps []StepResult
 	case l.chain >= cfg.MaxSteps:
 		return &ending{cause: "step-limit"}
 	case repeats(steps, b.RepeatedCalls):
-		return &ending{cause: "repeated-call", failed: "The assistant went round in circles and was stopped."}
+		return &ending{cause: "repeated-call", failed: roundInCircles}
 	}
-	if err := b.over(ctx, l.self, b.spent(l.request, l.setup.steps, l.setup.began)); err != nil {
+	if err := b.over(ctx, l.self, b.spent(l.request, l.setup.steps, &l.setup.inside, l.setup.began)); err != nil {
 		l.log.Warn("the budget is used up", "error", err)
 		return &ending{cause: "budget", failed: valid(publicText(err))}
 	}

@@ -12,7 +12,7 @@ import (
 // state is told to all but the socket that has set it.
 func (r *room) state(it feed.State) {
 	if len(r.log.seats) > 0 {
-		r.cast(entry{frame: stateFrame(it.JSON), state: true, except: r.named(it.By)})
+		r.cast(entry{frame: stateFrame(it.JSON), own: true, except: r.named(it.By)})
 	}
 }
 

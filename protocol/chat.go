@@ -37,8 +37,12 @@ func (h *Handler) serveChat(w http.ResponseWriter, r *http.Request, a feed.Addre
 		return err
 	}
 	defer v.leave()
-	v.room.follow(v.seat, submit.Request)
-	if err := h.cfg.Host.Submit(h.ctx, a, submit); err != nil {
+	continues, err := v.answerCalls(a, submit)
+	if err == nil && !continues {
+		v.room.follow(v.seat, submit.Request)
+		err = h.cfg.Host.Submit(h.ctx, a, submit)
+	}
+	if err != nil {
 		return err
 	}
 	err = v.stream(nil)
@@ -144,22 +148,26 @@ func (h *Handler) current(w http.ResponseWriter, r *http.Request, a feed.Address
 
 // lookUp returns when the agent has told what runs, and the viewer follows that.
 func (v *viewer) lookUp() (*ask, error) {
+	q := v.room.askCurrent(v.seat)
+	return q, v.ask(q)
+}
+
+// ask returns when q is answered.
+func (v *viewer) ask(q *ask) error {
 	ctx, cancel := context.WithTimeout(v.ctx, v.h.cfg.ConnectTimeout)
 	defer cancel()
-	q := v.room.askCurrent(v.seat)
 	err := v.h.cfg.Host.View(ctx, v.room.address, q.n)
 	if err == nil {
 		err = v.await(ctx, q)
 	}
 	switch {
 	case err == nil:
-		return q, nil
 	case v.h.stopping():
 		err = errStopping
 	case errors.Is(err, context.DeadlineExceeded):
 		err = &Error{Code: Unavailable, Message: "agent is not ready yet, try again"}
 	}
-	return nil, err
+	return err
 }
 
 // await returns when q is answered, or an error if nobody waits for that any more.

@@ -93,11 +93,8 @@ func parseSubmit(id string, body map[string]json.RawMessage) (s feed.Submit, err
 		}
 		s.Regenerate = trigger == "regenerate-message"
 	}
-	if raw := body["clientTools"]; raw != nil && string(raw) != "null" {
-		if raw[0] != '[' {
-			return s, invalid(fmt.Sprintf("clientTools is %s, must be a list", shown(raw)))
-		}
-		s.ClientTools = raw
+	if s.ClientTools, err = toolList(body["clientTools"]); err != nil {
+		return s, err
 	}
 	delete(body, "messages")
 	delete(body, "trigger")

@@ -38,6 +38,8 @@
 //  4. For each socket one Peer, asked for before anything is sent to it: its Terms
 //     decide what the connect sequence has. A state that a socket or the author has
 //     set is put as a feed.State before SetState, or the call that did it, returns.
+//     Likewise the feed.Armed or feed.Runnable that comes of an answer, before Answer
+//     or Approve returns: its page asks for what there is to resume right after it.
 //  5. While a stream is open, transcripts show its message as it was when the
 //     stream opened: the rest comes to a late socket as a replay.
 //
@@ -49,6 +51,14 @@
 // asks next. A connection never gets chunks of a stream that it was offered and
 // has not accepted, and gets the end of it in any case. A command that has been
 // read is carried out, even if the page is closed right after sending it.
+//
+// # Calls
+//
+// Answers to calls come as frames or over HTTP, and have no order but that of their
+// arrival: the first counts. What goes on with them belongs to the page that has
+// answered last, since its hook waits for that; a page is the key that its sockets
+// share, so that one which has lost its connection still is it. A call that a page is to
+// run is shown as such to one page, or each would run it (see token).
 //
 // # What is the author's
 //

@@ -27,6 +27,9 @@ var endpoints = []endpoint{
 	{http.MethodGet, []string{"chat", "*", "stream"}, (*Handler).serveResume},
 	{http.MethodPost, []string{"turns"}, (*Handler).serveTurn},
 	{http.MethodGet, []string{"messages", "*"}, (*Handler).serveMessage},
+	{http.MethodGet, []string{"calls"}, (*Handler).serveCalls},
+	{http.MethodPost, []string{"calls", "*", "result"}, (*Handler).serveResult},
+	{http.MethodPost, []string{"calls", "*", "approval"}, (*Handler).serveApproval},
 }
 
 // match returns the segment that stands for the star, "" if there is none.

@@ -81,9 +81,26 @@ func (o *object) end(kind string) []byte {
 const chatResponse = "cf_agent_use_chat_response"
 
 var (
-	noMCP      = []byte(`{"mcp":{"prompts":[],"resources":[],"servers":{},"tools":[]},"type":"cf_agent_mcp_servers"}`)
+	noServers  = []byte(`{"prompts":[],"resources":[],"servers":{},"tools":[]}`)
 	clearFrame = []byte(`{"type":"cf_agent_chat_clear"}`)
 )
+
+// mcpFrame tells the states of the agent's MCP servers; nil: there are none.
+func mcpFrame(mcp []byte) []byte {
+	if mcp == nil {
+		mcp = noServers
+	}
+	var o object
+	o.raw("mcp", mcp)
+	return o.end("cf_agent_mcp_servers")
+}
+
+// updatedFrame: clients replace the message of that id, or the one with the same calls.
+func updatedFrame(message []byte) []byte {
+	var o object
+	o.raw("message", message)
+	return o.end("cf_agent_message_updated")
+}
 
 // identityFrame: with stateFollows a client waits for the state before it is ready.
 func identityFrame(a feed.Address, stateFollows bool) []byte {

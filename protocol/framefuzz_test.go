@@ -30,6 +30,10 @@ func FuzzFrames(f *testing.F) {
 		`{"type":"cf_agent_use_chat_request","id":"r1","init":{"method":"GET"}}`, `{"type":"cf_agent_use_chat_request","id":"r1","init":{"method":"POST","body":7}}`,
 		`{"type":"cf_agent_chat_request_cancel","id":"r1"}`, `{"type":"cf_agent_chat_clear"}`, `{"type":"cf_agent_chat_messages","messages":[{"id":"u1","role":"user","parts":[]}]}`,
 		`{"type":"cf_agent_stream_resume_request","probeId":"p\u0000"}`, `{"type":"cf_agent_stream_resume_ack","id":"r1"}`, `{"type":"cf_agent_tool_result"}`,
+		`{"type":"cf_agent_tool_result","toolCallId":"k1","toolName":"","output":{"a":[1]},"autoContinue":true,"clientTools":[{"name":"x"}]}`,
+		`{"type":"cf_agent_tool_result","toolCallId":"k1","state":"output-error","errorText":"no"}`, `{"type":"cf_agent_tool_result","toolCallId":"k\ud800","clientTools":null}`,
+		`{"type":"cf_agent_tool_approval","toolCallId":"k1","approved":true,"autoContinue":true,"reason":"ok"}`, `{"type":"cf_agent_tool_approval","toolCallId":"k1","approved":1}`,
+		`{"type":"cf_agent_tool_approval","toolCallId":"` + strings.Repeat("k", 2000) + `","approved":false}`,
 	} {
 		f.Add([]byte(frame), false, false)
 		f.Add([]byte(frame), false, true)
@@ -119,6 +123,17 @@ func (c *countingHost) Cancel(context.Context, feed.Address, string) error { ret
 func (c *countingHost) Clear(context.Context, feed.Address, string, string) error { return c.command() }
 
 func (c *countingHost) SetMessages(context.Context, feed.Address, string, []uimessage.Message) error {
+	return c.command()
+}
+
+func (c *countingHost) Answer(_ context.Context, _ feed.Address, a feed.Answer) error {
+	if a.Call == "" || a.Failed == (a.Output != nil) || a.Output != nil && !json.Valid(a.Output) {
+		panic("half an answer")
+	}
+	return c.command()
+}
+
+func (c *countingHost) Approve(context.Context, feed.Address, feed.Approval) error {
 	return c.command()
 }
 

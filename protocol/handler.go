@@ -27,6 +27,7 @@ type Handler struct {
 	anyOrigin bool
 	log       *slog.Logger
 	asks      atomic.Uint64
+	declined  atomic.Uint64 // answers to calls that changed nothing
 
 	ctx    context.Context // ends when a Close has waited long enough
 	cancel context.CancelFunc

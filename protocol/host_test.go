@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,6 +33,10 @@ type scriptedHost struct {
 	loaded   map[feed.Address]bool
 	messages string
 	fail     error // of View
+	refusal  error // of answers
+	calls    string
+	onAnswer chan struct{} // if set, answers are decided when it says so
+	viewed   func()        // behind the next View; mu is held
 	submit   func(context.Context, feed.Submit) error
 	await    func(context.Context, string) (protocol.Outcome, error)
 	stored   map[string]string // messages by id
@@ -80,6 +85,9 @@ func (s *scriptedHost) View(_ context.Context, a feed.Address, ask uint64) error
 		return s.fail
 	}
 	s.putLocked(a, s.author.view(feed.View{Ask: ask, Messages: []byte(s.messages)}))
+	if s.viewed != nil {
+		s.viewed()
+	}
 	return nil
 }
 
@@ -110,6 +118,36 @@ func (s *scriptedHost) Clear(_ context.Context, _ feed.Address, by, key string) 
 func (s *scriptedHost) SetMessages(_ context.Context, _ feed.Address, by string, list []uimessage.Message) error {
 	s.asked <- messages{by, list}
 	return nil
+}
+
+func (s *scriptedHost) Answer(_ context.Context, _ feed.Address, answer feed.Answer) error {
+	s.asked <- answer
+	return s.decided()
+}
+
+func (s *scriptedHost) Approve(_ context.Context, _ feed.Address, approval feed.Approval) error {
+	s.asked <- approval
+	return s.decided()
+}
+
+func (s *scriptedHost) decided() error {
+	if s.onAnswer != nil {
+		<-s.onAnswer
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal
+}
+
+// refuses makes err the answer to all answers from here on.
+func (s *scriptedHost) refuses(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = err
+}
+
+func (s *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error) {
+	return []byte(cmp.Or(s.calls, "[]")), s.fail
 }
 
 func (s *scriptedHost) Chats(string) bool { return !s.plain }
@@ -237,7 +275,3 @@ func chat(id, text string) string {
 func delta(seq int, text string) feed.Chunk {
 	return feed.Chunk{Seq: uint64(seq), Body: fmt.Appendf(nil, `{"type":"text-delta","id":"t","delta":%q}`, text)}
 }
-
-func (h *scriptedHost) Answer(context.Context, feed.Address, feed.Answer) error    { return nil }
-func (h *scriptedHost) Approve(context.Context, feed.Address, feed.Approval) error { return nil }
-func (h *scriptedHost) Calls(context.Context, feed.Address) ([]byte, error)        { return []byte("[]"), nil }

@@ -19,7 +19,7 @@ type entry struct {
 	binary bool    // the frame is no text
 	free   bool    // its bytes are no lag
 	chat   bool    // not for a seat that is veiled here
-	state  bool    // not for a seat that is spared the agent's own frames
+	own    bool    // not for a seat that is spared the agent's own frames
 	mark   mark
 }
 
@@ -55,7 +55,7 @@ func (s *seat) reach(e *entry) bool {
 	if s.only != nil {
 		return e.of == s.only
 	}
-	return e.to == s || !(e.chat && s.veiled) && !(e.state && s.terms.NoProtocol) && !slices.Contains(e.except, s)
+	return e.to == s || !(e.chat && s.veiled) && !(e.own && s.terms.NoProtocol) && !slices.Contains(e.except, s)
 }
 
 const (

@@ -13,9 +13,10 @@ import (
 type ask struct {
 	n     uint64
 	seat  *seat
-	greet bool  // the socket is new; else it has asked whether to resume
-	look  bool  // instead: a request over HTTP, what runs is all that it wants
-	probe probe // echoed in the answer to a resume request
+	greet bool   // the socket is new; else it has asked whether to resume
+	claim *claim // instead: a request over HTTP, whose answers a continuation may come of
+	look  bool   // instead: a request over HTTP, what runs is all that it wants
+	probe probe  // echoed in the answer to a resume request
 	done  chan struct{}
 
 	messages []byte // after done, of a look: the transcript as of this place in the feed
@@ -50,6 +51,10 @@ func (r *room) view(it feed.View) {
 	}
 	delete(r.asks, it.Ask)
 	defer close(a.done)
+	if a.claim != nil {
+		r.settleClaim(a.claim)
+		return
+	}
 	if a.look {
 		a.messages = it.Messages
 		r.followCurrent(a.seat)
@@ -69,6 +74,13 @@ func (r *room) view(it feed.View) {
 	r.idle(a.seat, a.probe)
 }
 
+// idle tells s that there is nothing to resume. What is left to do for it comes
+// behind that: until then its hook takes no call.
+func (r *room) idle(s *seat, p probe) {
+	r.direct(s, noneFrame("idle", p))
+	r.giveTokens(s)
+}
+
 // greet lets s take part from here on and sends the connect sequence.
 func (r *room) greet(s *seat, it feed.View) {
 	if s.bye != nil {
@@ -83,9 +95,14 @@ func (r *room) greet(s *seat, it feed.View) {
 		r.offer(s, probe{})
 	case r.recovering: // says more than that its request is pending, which it is
 		r.direct(s, recoveringFrame(true, r.retrying))
-		s.parked = r.waitsFor(s) != ""
-	case r.waitsFor(s) != "":
-		r.park(s, probe{})
+		s.parked = len(r.pending) > 0
+	case r.awaited(s):
+		r.park(s, r.armed.Request, probe{})
+	case r.pendingFor(s) != "":
+		r.park(s, r.pendingFor(s), probe{})
+	}
+	if r.armed != nil && owns(s, r.armed.Page) {
+		s.parked, s.awaits = true, r.armed.Request
 	}
 	r.introduce(s, it)
 	full := pushed(it)
@@ -101,15 +118,14 @@ func (r *room) greet(s *seat, it feed.View) {
 
 // introduce tells s who the agent is and what it is like, as far as s is to know.
 func (r *room) introduce(s *seat, it feed.View) {
-	state := it.State
 	if s.terms.NoProtocol {
 		return
 	}
 	if !s.terms.NoIdentity {
-		r.direct(s, identityFrame(r.address, state != nil))
+		r.direct(s, identityFrame(r.address, it.State != nil))
 	}
-	if state != nil {
-		r.direct(s, stateFrame(state))
+	if it.State != nil {
+		r.direct(s, stateFrame(it.State))
 	}
 	r.direct(s, mcpFrame(it.MCP))
 }
@@ -177,8 +193,9 @@ func (r *room) resume(s *seat, p probe) *ask {
 	first := !s.probed && !s.chatted && s.dated
 	// A page sends what was typed while it was away, and then asks: it gets the
 	// answer already. An offer would hold that back, until after its end perhaps.
-	gets := !s.probed && r.stream.offerable() && r.senders[r.stream.request] == s
+	gets := !s.probed && !r.awaited(s) && r.stream.offerable() && r.senders[r.stream.request] == s
 	s.probed = true
+	r.listens(s)
 	if gets {
 		r.direct(s, noneFrame("", p))
 		return nil
@@ -209,14 +226,16 @@ func (r *room) settle(a *ask) {
 // answer tells s what there is to resume; false if nothing is.
 func (r *room) answer(s *seat, p probe) bool {
 	switch {
-	case r.stream.offerable() && !r.owns(s, r.stream.page):
+	case r.awaited(s):
+		r.park(s, r.armed.Request, p)
+	case r.stream.offerable() && r.ownedByOther(s): // it looks on
 		r.direct(s, noneFrame("continuation-owned", p))
 	case r.stream.offerable():
 		r.offer(s, p)
-	case r.failed != nil && r.armed == nil:
+	case r.failed != nil:
 		r.direct(s, resumingFrame(r.failed.ended.Request, p))
-	case r.waitsFor(s) != "":
-		r.park(s, p)
+	case r.pendingFor(s) != "":
+		r.park(s, r.pendingFor(s), p)
 	default:
 		return false
 	}
@@ -231,27 +250,39 @@ func (r *room) offer(s *seat, p probe) {
 		e.mark = veil
 		s.offered = r.stream.request
 	}
-	s.parked = false
+	if s.awaits == "" || s.awaits == r.stream.request {
+		s.unpark()
+	}
 	r.log.add(e)
 }
 
 // park lets s wait for a pending request: it is offered the stream when there
-// is one, or released when there will be none.
-func (r *room) park(s *seat, p probe) {
-	s.parked = true
-	r.direct(s, pendingFrame(r.waitsFor(s), p))
+// is one, or released when there will be none. Who waits for a client's message is
+// offered whatever streams, since it is one page's as much as another's; who waits
+// for a continuation, that one.
+func (r *room) park(s *seat, request string, p probe) {
+	if s.parked, s.awaits = true, ""; r.arms(request) {
+		s.awaits = request
+	}
+	r.direct(s, pendingFrame(request, p))
 }
+
+func (s *seat) unpark() { s.parked, s.awaits = false, "" }
 
 // offerToParked: the open stream has its first chunk, its request waits no
 // longer.
 func (r *room) offerToParked() {
-	r.unpend(r.stream.request)
-	sender := r.senders[r.stream.request]
+	request := r.stream.request
+	r.unpend(request)
+	r.disarm(request)
+	sender := r.senders[request]
 	for _, s := range r.log.seats {
 		switch {
-		case !s.parked || !r.owns(s, r.stream.page):
+		case !s.parked:
+		case s.awaits == "" && r.ownedByOther(s): // it looks on
+		case s.awaits != "" && s.awaits != request:
 		case s == sender: // it listens already; an offer would veil it
-			s.parked = false
+			s.unpark()
 			r.direct(s, noneFrame("", probe{}))
 		default:
 			r.offer(s, probe{})
@@ -259,21 +290,22 @@ func (r *room) offerToParked() {
 	}
 }
 
-// releaseIfNothingPends ends the wait of parked seats, without a claim that the
-// agent is idle. After a failure they are offered its remains: a client drops an
+// release ends the wait of parked seats for what will not come, without a claim that
+// the agent is idle. After a failure they are offered its remains: a client drops an
 // error that it is told outside the handshake.
-func (r *room) releaseIfNothingPends() {
+func (r *room) release() {
 	for _, s := range r.log.seats {
-		if !s.parked || r.waitsFor(s) != "" {
+		if !s.parked || r.waits(s) {
 			continue
 		}
-		s.parked = false
+		s.unpark()
 		if r.failed != nil {
 			r.direct(s, resumingFrame(r.failed.ended.Request, probe{}))
 		} else {
 			r.direct(s, noneFrame("", probe{}))
 		}
 	}
+	r.handTokens(false)
 }
 
 // ack handles the acceptance of an offer. Each one gets exactly one replay,
@@ -296,8 +328,8 @@ func (r *room) ack(s *seat, request string) {
 		}
 	case r.failed != nil && r.failed.ended.Request == request:
 		r.log.add(entry{to: s, replay: r.failed.replay()})
-	case slices.Contains(r.pending, request) && r.waitsFor(s) != "": // "over" would be wrong
-		r.park(s, probe{})
+	case slices.Contains(r.pending, request) || r.arms(request): // "over" would be wrong
+		r.park(s, request, probe{})
 	default:
 		r.direct(s, settledFrame(request, r.recall(request)))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -29,11 +30,11 @@ type room struct {
 	mu  sync.Mutex // guards all below, and the seats; held for a few frames' copying at most
 	log log
 
-	pending    []string    // accepted and not streaming (no chunk yet), oldest first
-	armed      *feed.Armed // the continuation to come, until it has ended
-	tokens     []*token    // calls that wait for one page to run them
-	stream     *stream     // from Opened until Ended
+	pending    []string // accepted and not streaming (no chunk yet), oldest first
+	stream     *stream  // from Opened until Ended
 	failed     *failure
+	armed      *feed.Armed  // until it streams, or ends
+	tokens     []*token     // calls that wait for a client to run them, oldest first
 	recent     []feed.Ended // ring of the last maxRecent, oldest first
 	recovering bool
 	retrying   string           // request that waits between two attempts, if recovering
@@ -42,8 +43,11 @@ type room struct {
 	answers    map[string]*answer // those that are followed, by the request that they are under now
 	handed     *answer            // its request was handed over to one that is still to be accepted
 
-	news uint64             // grows with each change of the conversation
-	left map[string]absence // by the pk of a socket that has gone
+	news   uint64             // grows with each change of the conversation
+	claims map[string]*claim  // by page: responses that wait for a continuation
+	left   map[string]absence // by the pk of a socket that has gone
+
+	after func(time.Duration, func()) // of a timer, which is not stopped
 }
 
 // maxLeft sockets that have gone are remembered.
@@ -62,7 +66,9 @@ func newRoom(a feed.Address, l limits, askCount *atomic.Uint64) *room {
 		senders:  map[string]*seat{},
 		asks:     map[uint64]*ask{},
 		answers:  map[string]*answer{},
+		claims:   map[string]*claim{},
 		left:     map[string]absence{},
+		after:    func(d time.Duration, do func()) { time.AfterFunc(d, do) },
 	}
 	r.log.maxFrames, r.log.maxBytes = l.frames, l.bytes
 	r.log.slow = func(s *seat) {
@@ -85,8 +91,7 @@ func (r *room) Put(item feed.Item) {
 		r.pending = append(r.pending, it.Request)
 		r.takeOver(it.Request)
 	case feed.Opened:
-		r.stream = newStream(it.Request, it.Continuation)
-		r.stream.page = it.Page
+		r.stream = newStream(it.Request, it.Continuation, it.Page)
 	case feed.Closed:
 		r.closed(it.Request)
 	case feed.Transcript:
@@ -105,16 +110,17 @@ func (r *room) Put(item feed.Item) {
 	case feed.Armed:
 		r.arm(it)
 	case feed.Disarmed:
-		r.disarm(it.Request)
-		r.releaseIfNothingPends()
+		r.dropArmed(it.Request)
+		r.release()
 	case feed.Updated:
-		r.updated(it)
+		r.news++
+		r.cast(entry{frame: updatedFrame(it.Message), chat: true, own: true})
 	case feed.Runnable:
-		r.runnable(it, it.Now)
+		r.runnable(it)
 	case feed.Settled:
-		r.settledCall(it.Call)
+		r.settled(it.Call)
 	case feed.MCP:
-		r.cast(entry{frame: mcpFrame(it.JSON), state: true})
+		r.cast(entry{frame: mcpFrame(it.JSON), own: true})
 	case feed.Cast:
 		r.authorCast(it)
 	case feed.Closing:
@@ -151,7 +157,7 @@ func (r *room) loaded(it feed.Loaded) {
 	r.recovering, r.retrying = it.Recovering != "", it.Recovering
 	r.recent = slices.Clone(it.Recent[max(0, len(it.Recent)-maxRecent):])
 	if it.Failed != nil {
-		st := newStream(it.Failed.Request, it.Failed.Continuation)
+		st := newStream(it.Failed.Request, it.Failed.Continuation, "")
 		for _, c := range it.FailedLog {
 			st.push(c)
 		}
@@ -160,18 +166,14 @@ func (r *room) loaded(it feed.Loaded) {
 	if it.Armed != nil {
 		r.arm(*it.Armed)
 	}
-	for _, c := range it.Runnable {
-		r.runnable(c, false)
-	}
-	r.releaseIfNothingPends()
+	r.restoreTokens(it.Runnable)
+	r.release()
 }
 
 func (r *room) forget() {
 	r.pending, r.stream, r.failed, r.recent = nil, nil, nil, nil
-	r.armed = nil
-	r.dropTokens()
 	r.recovering, r.retrying = false, ""
-	r.handed = nil
+	r.handed, r.armed = nil, nil
 }
 
 // closed: from here on nobody is veiled, so that everybody gets the transcript
@@ -233,7 +235,10 @@ func (r *room) ended(e feed.Ended) {
 		r.stream = nil
 	}
 	r.disarm(e.Request)
-	r.releaseIfNothingPends()
+	for _, c := range r.claims {
+		c.rouse()
+	}
+	r.release()
 }
 
 // remember keeps what late ACKs and later probes will ask for.
@@ -260,9 +265,11 @@ func (r *room) remember(e feed.Ended) {
 func (r *room) cleared(it feed.Cleared) {
 	r.news++
 	r.unveilAll()
-	r.pending, r.stream, r.failed, r.armed = nil, nil, nil, nil
-	r.dropTokens()
-	r.releaseIfNothingPends()
+	if r.armed != nil && !slices.Contains(r.pending, r.armed.Request) {
+		r.dropArmed(r.armed.Request)
+	}
+	r.pending, r.stream, r.failed, r.armed, r.tokens = nil, nil, nil, nil, nil
+	r.release()
 	r.cast(entry{frame: clearFrame, except: r.named(it.By)})
 }
 
@@ -328,6 +335,7 @@ func (r *room) dismiss(s *seat, b farewell) {
 	}
 	r.noteAbsence(s)
 	s.bye = &b
+	r.pageLeft(s)
 	s.ease()
 	if b.at == 0 {
 		r.log.leave(s)
@@ -370,6 +378,7 @@ func (r *room) leave(s *seat) {
 	if s.bye == nil {
 		r.noteAbsence(s)
 		s.bye = &farewell{}
+		r.pageLeft(s)
 	}
 	s.bye.at = 0
 	s.joined = false
@@ -385,6 +394,5 @@ func (r *room) leave(s *seat) {
 		}
 	}
 	r.unfollow(s)
-	r.holderLeft(s)
 	s.rouse()
 }

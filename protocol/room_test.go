@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
@@ -29,13 +30,17 @@ import (
 //	ack A [r1]                           acceptance of an offer
 //	send A r1 · refuse A r1 text         A submits r1 · the agent refuses it
 //	follow A r1                          A is a request over HTTP that submits r1
+//	claim A                              A is one that answers calls, as the page A
+//	nothing A                            A asks whether a continuation comes
 //	look A [messages=(…)]                A is one that asks for what runs
 //	say A words                          author's code sends A a frame
 //	end A 4001 reason                    author's code closes A
 //	leave A                              the socket is gone
 //	pause A · go A                       A's writer stops taking · goes on
+//	quit A                               its page has closed it
+//	grace                                a page that has gone has been waited for long enough
 //	lost                                 the incarnation ended by a fault
-//	accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded,
+//	armed, disarmed, updated, runnable, settled, mcp, accepted, opened, chunk, closed, transcript, ended, cleared, recovery, loaded,
 //	state, cast, closing: feed items
 func TestRoom(t *testing.T) {
 	datadriven.Walk(t, "testdata/room", func(t *testing.T, path string) {
@@ -67,17 +72,22 @@ type roomEnv struct {
 	said   map[string]bool // goodbyes printed
 
 	refused []string // of these sockets a frame was not taken
+	timers  []func()
+	claims  map[string]*claim
 }
 
 func newRoomEnv(t *testing.T, frames, bytes int) *roomEnv {
-	return &roomEnv{
+	e := &roomEnv{
 		t:      t,
 		room:   newRoom(feed.Address{Class: "ChatAgent", Name: "room-1"}, limits{frames, bytes}, new(atomic.Uint64)),
 		seats:  map[string]*seat{},
 		asks:   map[string]*ask{},
 		paused: map[string]bool{},
 		said:   map[string]bool{},
+		claims: map[string]*claim{},
 	}
+	e.room.after = func(_ time.Duration, do func()) { e.timers = append(e.timers, do) }
+	return e
 }
 
 // line is one command: words and named values.
@@ -114,6 +124,9 @@ func (l line) view(a *ask) feed.View {
 	if l.has("state") {
 		v.State = []byte(l.value("state"))
 	}
+	if l.has("mcp") {
+		v.MCP = []byte(l.value("mcp"))
+	}
 	return v
 }
 
@@ -142,7 +155,7 @@ func (e *roomEnv) socket(cmd string, l line) {
 	switch cmd {
 	case "connect":
 		s = newSeat(name, cmp.Or(l.value("pk"), name))
-		s.terms = feed.Terms{NoProtocol: l.has("no-protocol"), NoIdentity: l.has("no-identity")}
+		s.terms = feed.Terms{NoProtocol: l.has("no-protocol"), NoIdentity: l.has("no-identity"), Readonly: l.has("readonly")}
 		e.seats[name] = s
 		e.asks[name] = e.room.askConnect(s)
 		e.unlessHeld(name, l)
@@ -161,6 +174,13 @@ func (e *roomEnv) socket(cmd string, l line) {
 	case "follow":
 		e.seats[name] = newSeat(name, "")
 		e.room.follow(e.seats[name], l.word(1))
+	case "claim":
+		e.seats[name] = newSeat(name, "")
+		e.claims[name] = e.room.claim(e.seats[name])
+	case "nothing":
+		if a, open := e.room.askClaim(e.claims[name]); open {
+			e.room.Put(l.view(a))
+		}
 	case "look":
 		e.seats[name] = newSeat(name, "")
 		e.asks[name] = e.room.askCurrent(e.seats[name])
@@ -176,6 +196,15 @@ func (e *roomEnv) socket(cmd string, l line) {
 		e.room.close(s, parting(code, l.word(2)))
 	case "leave":
 		e.room.leave(s)
+	case "quit":
+		e.room.quits(s)
+		e.room.leave(s)
+	case "grace":
+		timers := e.timers
+		e.timers = nil
+		for _, do := range timers {
+			do()
+		}
 	case "pause":
 		e.paused[name] = true
 	case "go":
@@ -198,7 +227,19 @@ func feedItem(cmd string, l line) feed.Item {
 	case "accepted":
 		return feed.Accepted{Request: l.word(0)}
 	case "opened":
-		return feed.Opened{Request: l.word(0), Continuation: l.has("continuation")}
+		return feed.Opened{Request: l.word(0), Continuation: l.has("continuation"), Page: l.value("page")}
+	case "armed":
+		return feed.Armed{Request: l.word(0), Page: l.value("page")}
+	case "disarmed":
+		return feed.Disarmed{Request: l.word(0)}
+	case "updated":
+		return feed.Updated{Message: []byte(l.word(0))}
+	case "runnable":
+		return runnable(l.word(0), l)
+	case "settled":
+		return feed.Settled{Call: l.word(0)}
+	case "mcp":
+		return feed.MCP{JSON: []byte(l.word(0))}
 	case "chunk":
 		var seq uint64
 		_, _ = fmt.Sscan(l.word(0), &seq) // nothing: 0
@@ -226,6 +267,12 @@ func feedItem(cmd string, l line) feed.Item {
 	return nil
 }
 
+const callMessage = `{"id":"a1","role":"assistant","parts":[{"type":"tool-x","toolCallId":%q,"state":"input-available","input":{}}]}`
+
+func runnable(call string, l line) feed.Runnable {
+	return feed.Runnable{Call: call, Message: fmt.Appendf(nil, callMessage, call), Page: l.value("page"), Now: l.has("now")}
+}
+
 func ended(l line) feed.Ended {
 	return feed.Ended{
 		Request: l.word(0), Outcome: feed.Outcome(l.word(1)), Text: l.value("text"), InBand: l.has("inband"),
@@ -237,6 +284,12 @@ func loaded(l line) feed.Loaded {
 	it := feed.Loaded{Pending: l.named["pending"], Recovering: l.value("recovering")}
 	for _, r := range l.named["recent"] {
 		it.Recent = append(it.Recent, feed.Ended{Request: r, Outcome: feed.Completed})
+	}
+	if r := l.value("armed"); r != "" {
+		it.Armed = &feed.Armed{Request: r, Page: l.value("page")}
+	}
+	for _, call := range l.named["runnable"] {
+		it.Runnable = append(it.Runnable, runnable(call, l))
 	}
 	if r := l.value("failed"); r != "" {
 		it.Failed = &feed.Ended{Request: r, Outcome: feed.Errored, Text: l.value("text")}
@@ -288,10 +341,11 @@ func brief(o out) string {
 	if o.replay {
 		frame = replayHead + frame[1:]
 	}
-	head, kind, _ := strings.Cut(frame, `"type":"`)
+	i := strings.LastIndex(frame, `"type":"`)
+	head, kind := frame[:i], frame[i+len(`"type":"`):]
 	kind = strings.TrimSuffix(kind, `"}`)
 	kind = strings.TrimPrefix(strings.TrimPrefix(kind, "cf_agent_"), "use_chat_")
-	if kind == "mcp_servers" {
+	if frame == string(mcpFrame(nil)) {
 		return kind
 	}
 	if head = strings.TrimSuffix(head, ","); head == "{" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,8 @@ import (
 //   - no chunk after the terminal frame
 //   - a terminal frame for every turn that ended while the socket took part
 //   - exactly one answer to every resume request
+//   - nobody is parked for what does not come
+//   - a call that one page is to run is shown to no other while that page is here
 //   - to whom follows one answer over HTTP, that and nothing else: its chunks from
 //     the first on, also those of the recoveries that it is handed over to, and
 //     one end, which is the last frame
@@ -35,10 +38,12 @@ func FuzzRoom(f *testing.F) {
 		f.Add(ops)
 	}
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		g := &game{t: t, chunks: map[string]uint64{}, room: newRoom(feed.Address{Class: "C", Name: "n"}, limits{1 << 20, 1 << 30}, new(atomic.Uint64))}
+		g := &game{t: t, chunks: map[string]uint64{}, holders: map[string]string{}, pages: map[string]string{}, room: newRoom(feed.Address{Class: "C", Name: "n"}, limits{1 << 20, 1 << 30}, new(atomic.Uint64))}
+		g.room.after = func(_ time.Duration, do func()) { g.timers = append(g.timers, do) }
 		g.room.Put(feed.Loaded{})
 		for len(ops) >= 2 {
 			g.play(ops[0], ops[1])
+			g.check()
 			ops = ops[2:]
 		}
 		g.finish()
@@ -59,6 +64,12 @@ type game struct {
 	players []*player
 	last    string // failed, and nothing has begun since
 	again   string // goes on with an answer that was cut off
+
+	armed   string            // a continuation that is not accepted
+	pages   map[string]string // of continuations, by request
+	calls   int               // made so far
+	holders map[string]string // the page that each call that is to be run was shown to
+	timers  []func()
 }
 
 type player struct {
@@ -83,6 +94,10 @@ type seen struct {
 }
 
 func (g *game) play(op, arg byte) {
+	if op%16 == 11 {
+		g.playCall(arg)
+		return
+	}
 	if op%32 == 3 && len(g.players) < 8 {
 		g.playHTTP(arg)
 		return
@@ -94,7 +109,7 @@ func (g *game) play(op, arg byte) {
 	switch op % 4 {
 	case 0:
 		if len(g.players) < 8 {
-			s := newSeat(fmt.Sprint("s", len(g.players)), "")
+			s := newSeat(fmt.Sprint("s", len(g.players)), fmt.Sprint("p", len(g.players)%3))
 			p := &player{seat: s, answers: map[string]int{}, streams: map[string]*seen{}}
 			g.players = append(g.players, p)
 			p.ask = g.room.askConnect(s)
@@ -111,7 +126,10 @@ func (g *game) play(op, arg byte) {
 
 func (g *game) accept() {
 	g.turns++
-	id := fmt.Sprint("r", g.turns)
+	g.enqueue(fmt.Sprint("r", g.turns))
+}
+
+func (g *game) enqueue(id string) {
 	g.queue = append(g.queue, id)
 	g.last = ""
 	g.room.Put(feed.Accepted{Request: id})
@@ -140,12 +158,16 @@ func (g *game) playHTTP(arg byte) {
 // step moves the first turn on, along any path that the feed allows.
 func (g *game) step(arg byte) {
 	switch {
+	case len(g.queue) == 0 && g.armed != "":
+		g.enqueue(g.armed)
+		g.armed = ""
 	case len(g.queue) == 0:
 	case g.closed || !g.open && arg%5 == 0:
 		g.end(arg)
 	case !g.open:
 		g.open, g.seq = true, 0
-		g.room.Put(feed.Opened{Request: g.queue[0], Continuation: arg%3 == 0})
+		page, owned := g.pages[g.queue[0]]
+		g.room.Put(feed.Opened{Request: g.queue[0], Continuation: owned || arg%3 == 0, Page: page})
 	case arg%6 == 0:
 		g.closed = true
 		g.room.Put(feed.Closed{Request: g.queue[0]})
@@ -300,6 +322,7 @@ func (g *game) replayed(st *seen, f received, frame string) {
 }
 
 func (g *game) finish() {
+	g.disarm()
 	for len(g.queue) > 0 {
 		g.step(0)
 	}

@@ -36,9 +36,11 @@ type seat struct {
 	joined  bool   // greeted, and taking part
 	offered string // the stream it is not shown before it has ACKed it
 	parked  bool   // waits for a pending request to stream
+	awaits  string // if parked: the armed continuation, if it waits for none but that
 	probed  bool   // has sent a resume request
 	chatted bool   // has sent a chat request
 	dated   bool   // its picture may be older than the transcript: worth a second push
+	quit    bool   // has been closed by its page
 	bye     *farewell
 
 	terms      feed.Terms    // set before it asks to be greeted

@@ -122,6 +122,9 @@ func (s *session) end() {
 		s.ping.Stop()
 		s.mu.Unlock()
 		s.cancel()
+		if s.closedByPage() {
+			s.room.quits(s.seat)
+		}
 		s.room.leave(s.seat)
 		s.conn.CloseNow()
 		s.h.forget(&s.guest)
@@ -208,6 +211,13 @@ func (s *session) noteEnd(err error) {
 	} else {
 		s.code = websocket.StatusAbnormalClosure
 	}
+}
+
+// closedByPage: the page was closed or has gone elsewhere; it is not the network.
+func (s *session) closedByPage() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended && (s.code == websocket.StatusNormalClosure || s.code == websocket.StatusGoingAway)
 }
 
 // view asks the agent for its View and waits until the room has dealt with it.

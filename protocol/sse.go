@@ -64,7 +64,7 @@ func (v *viewer) stream(base []byte) error {
 	for k, val := range eventHeaders {
 		v.w.Header().Set(k, val)
 	}
-	if id := v.room.followed(v.seat); !strings.ContainsFunc(id, unicode.IsControl) {
+	if id := v.room.followed(v.seat); id != "" && !strings.ContainsFunc(id, unicode.IsControl) {
 		v.w.Header().Set(requestHeader, id)
 	}
 	v.w.WriteHeader(http.StatusOK)

@@ -12,7 +12,7 @@ import (
 type stream struct {
 	request      string
 	continuation bool
-	page         string   // that it belongs to; "": to nobody
+	page         string   // that joins it, if present; "": any
 	frames       [][]byte // append-only: a slice of them is good for ever
 	closed       bool     // no more chunks; transcript and terminal follow
 
@@ -27,8 +27,8 @@ const (
 	replayHead = `{"replay":true,` // takes the place of the opening brace of a live frame
 )
 
-func newStream(request string, continuation bool) *stream {
-	s := &stream{request: request, continuation: continuation}
+func newStream(request string, continuation bool, page string) *stream {
+	s := &stream{request: request, continuation: continuation, page: page}
 	s.between = append(s.between, '"', ',')
 	if continuation {
 		s.between = append(s.between, `"continuation":true,`...)
