@@ -114,7 +114,7 @@ func (r *room) Put(item feed.Item) {
 		r.release()
 	case feed.Updated:
 		r.news++
-		r.cast(entry{frame: updatedFrame(it.Message), chat: true, own: true})
+		r.cast(entry{frame: updatedFrame(it.Message), chat: true})
 	case feed.Runnable:
 		r.runnable(it)
 	case feed.Settled:
