@@ -59,8 +59,8 @@ type Agent struct {
 	RepairToolInput func(ctx context.Context, bad BadInput) (json.RawMessage, error)
 	// Budget bounds what answers cost.
 	Budget Budget
-	// PruneMessages shapes what the model sees of the conversation. It must leave a
-	// call and its result together.
+	// PruneMessages shapes what the model sees of the conversation; it must leave a
+	// call and its result together. The function PruneMessages makes one.
 	PruneMessages func(messages []model.Message) []model.Message
 	// Compact has a conversation summed up for models that does not fit into their
 	// context. nil: such a turn ends with an error that says so.

@@ -44,8 +44,12 @@ func (rt *Runtime) enter() bool {
 // cutOff runs f and returns its error, or ctx's cause if that ends first: f may
 // ignore ctx. What it does after that has no effect on us.
 func (rt *Runtime) cutOff(ctx context.Context, f func() error) error {
+	return cutOff(ctx, rt.background, f)
+}
+
+func cutOff(ctx context.Context, background func(func()), f func() error) error {
 	done := make(chan error, 1)
-	rt.background(func() {
+	background(func() {
 		err := errGoexit
 		defer func() { done <- err }()
 		if p := guard(func() { err = f() }); p != nil {

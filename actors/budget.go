@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -33,7 +35,8 @@ type Limits struct {
 	Time   time.Duration // since this process has begun with the turn
 }
 
-// Spending is what a turn has used in this process.
+// Spending is what a turn has used in this process, loops inside its tools included,
+// except in Steps.
 type Spending struct {
 	RequestID string
 	Steps     int
@@ -57,10 +60,10 @@ func (b *Budget) problem() string {
 	return ""
 }
 
-// spent adds up steps.
-func (b *Budget) spent(request string, steps []StepResult, began time.Time) Spending {
+// spent adds up steps, and those of the loops inside their tools.
+func (b *Budget) spent(request string, steps []StepResult, inside *meter, began time.Time) Spending {
 	s := Spending{RequestID: request, Steps: len(steps), Time: time.Since(began)}
-	for _, step := range steps {
+	for _, step := range slices.Concat(steps, inside.read()) {
 		s.Usage.Input += step.Usage.Input
 		s.Usage.Output += step.Usage.Output
 		s.Usage.Reasoning += step.Usage.Reasoning
@@ -89,6 +92,9 @@ func (b *Budget) over(ctx context.Context, self *Self, s Spending) error {
 	return nil
 }
 
+// roundInCircles ends a loop that repeats its calls.
+const roundInCircles = "The assistant went round in circles and was stopped."
+
 // repeats reports whether each of the last n steps has made the same calls.
 func repeats(steps []StepResult, n int) bool {
 	if n == 0 || len(steps) < n {
@@ -106,4 +112,26 @@ func repeats(steps []StepResult, n int) bool {
 		}
 	}
 	return true
+}
+
+// meter counts the steps of loops that run inside tools.
+type meter struct {
+	above *meter // counts them, too; nil: nobody does
+
+	mu    sync.Mutex
+	steps []StepResult // name and usage of their models alone
+}
+
+func (m *meter) add(name string, u model.Usage) {
+	for ; m != nil; m = m.above {
+		m.mu.Lock()
+		m.steps = append(m.steps, StepResult{Model: name, Usage: u})
+		m.mu.Unlock()
+	}
+}
+
+func (m *meter) read() []StepResult {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.steps)
 }

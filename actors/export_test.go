@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 )
 
@@ -18,4 +19,21 @@ func ToolWith(t Tool, timeout time.Duration, check func(json.RawMessage) error, 
 }
 
 // Update shows a preliminary result of a call.
-func Update(c *ToolCall, output string) error { return c.update(json.RawMessage(output)) }
+func Update(c *ToolCall, output string) error { return c.Update(json.RawMessage(output)) }
+
+// Takes says what is wrong with an input of a tool.
+func Takes(t Tool, input string) error { return t.takes(json.RawMessage(input)) }
+
+// Execute runs a tool as an agent and a Loop do.
+func Execute(ctx context.Context, t Tool, call *ToolCall, input string) (json.RawMessage, error) {
+	h := toolHost{slog.New(slog.DiscardHandler), func(f func()) { go f() }}
+	return h.execute(ctx, t, call, json.RawMessage(input))
+}
+
+// Shows has a call's preliminary results go to show.
+func Shows(c *ToolCall, show func(json.RawMessage) error) { c.update = show }
+
+// NeedsPerson asks a tool whether a call of it needs approval.
+func NeedsPerson(t Tool, input string) bool {
+	return t.approval != nil && t.approval(json.RawMessage(input))
+}

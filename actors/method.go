@@ -114,7 +114,7 @@ func (m Method) compile() (*method, error) {
 	}
 	c.variadic = c.f.Type().IsVariadic()
 	for i, t := range in {
-		p := param{number: i + 1, typ: t}
+		p := param{number: i + 1, shape: shape{typ: t}}
 		if len(m.Params) > 0 {
 			p.name = m.Params[i]
 		}

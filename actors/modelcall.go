@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/holdfast-dev/holdfast/actors/internal/chat"
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -18,7 +17,7 @@ import (
 func (m *modelStep) call(ctx context.Context, p model.ToolCall) error {
 	id := m.id(p.CallID)
 	delete(m.started, id)
-	delete(m.ids, p.CallID) // if it comes again it is another call
+	m.complete(p.CallID)
 	m.calls++
 	tool, input, approve, err := m.examine(ctx, p)
 	said := model.Content{Kind: model.ToolCallContent, CallID: id, Tool: valid(p.Tool), Input: uimessage.NormalizeInput(input), Metadata: p.Metadata}
@@ -63,7 +62,7 @@ func (m *modelStep) call(ctx context.Context, p model.ToolCall) error {
 func (m *modelStep) examine(ctx context.Context, p model.ToolCall) (tool Tool, input json.RawMessage, approve bool, err error) {
 	tool, ok := m.cfg.tools.get(p.Tool)
 	if !ok {
-		return tool, p.Input, false, sentence(fmt.Sprintf("There is no tool named %.100q.", p.Tool))
+		return tool, p.Input, false, noTool(p.Tool)
 	}
 	input = p.Input
 	if len(bytes.TrimSpace(input)) == 0 {
@@ -76,29 +75,10 @@ func (m *modelStep) examine(ctx context.Context, p model.ToolCall) (tool Tool, i
 			input, err = repaired, tool.takes(repaired)
 		}
 	}
-	if err == nil && tool.approval != nil {
-		if p := guard(func() { approve = tool.approval(input) }); p != nil {
-			m.loop.log.Error("panic in author's code", "tool", tool.Name, "error", p)
-			err = sentence(toolPanicked)
-		}
+	if err == nil {
+		approve, err = m.loop.shell.rt.toolHost(m.loop.log).needsApproval(tool, input)
 	}
 	return tool, input, approve, err
-}
-
-// takes says what is wrong with an input; nil: nothing.
-func (t Tool) takes(input json.RawMessage) error {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(input, &object); err != nil || object == nil {
-		return sentence(fmt.Sprintf("The input is not a JSON object: %.200q.", input))
-	}
-	if t.check == nil {
-		return nil
-	}
-	var wrong error
-	if p := guard(func() { wrong = t.check(input) }); p != nil {
-		return sentence(toolPanicked)
-	}
-	return wrong
 }
 
 // shown is an input as a chunk can have it.

@@ -50,6 +50,9 @@ func (a *shell) prepareModel(e chat.CallModel) func(context.Context) chat.Comman
 			l.used[p.ToolCallID] = true
 		}
 	}
+	for _, c := range s.Calls { // another answer's may be open under an id that the provider uses again
+		l.used[c.ID] = true
+	}
 	l.waiting = e.Step > 1 || t.Kind == journalv1.TurnKind_TURN_KIND_RECOVERY
 	l.waiting = l.waiting && a.waits(l.parts())
 	me := a.addr
@@ -188,9 +191,9 @@ func (l *loopStep) over(ctx context.Context, cfg *loopConfig, steps []StepResult
 	case l.chain >= cfg.MaxSteps:
 		return &ending{cause: "step-limit"}
 	case repeats(steps, b.RepeatedCalls):
-		return &ending{cause: "repeated-call", failed: "The assistant went round in circles and was stopped."}
+		return &ending{cause: "repeated-call", failed: roundInCircles}
 	}
-	if err := b.over(ctx, l.self, b.spent(l.request, l.setup.steps, l.setup.began)); err != nil {
+	if err := b.over(ctx, l.self, b.spent(l.request, l.setup.steps, &l.setup.inside, l.setup.began)); err != nil {
 		l.log.Warn("the budget is used up", "error", err)
 		return &ending{cause: "budget", failed: valid(publicText(err))}
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
 	"github.com/holdfast-dev/holdfast/protocol/uimessage"
@@ -15,29 +13,22 @@ import (
 // modelStep turns the parts of one answer into chunks for clients, and keeps
 // what the model said in its own words.
 type modelStep struct {
-	loop    *loopStep
-	cfg     *loopConfig
-	opened  bool
-	content []model.Content
-	open    map[string]*openPart
-	finish  model.FinishPart
-	raw     []json.RawMessage // events since the last part
+	words
+	callIDs
+	loop   *loopStep
+	cfg    *loopConfig
+	opened bool
+	finish model.FinishPart
+	raw    []json.RawMessage // events since the last part
 
-	ids      map[string]string // of calls: as the provider gives them, and as they are known
 	started  map[string]string // calls whose input is being written: their tools
 	calls    int
 	runnable int // calls for the server to run now
 	waiting  int // calls for clients and people
 }
 
-// openPart is text that is being written; at is its place in content.
-type openPart struct {
-	at   int
-	text strings.Builder
-}
-
 func (m *modelStep) run(ctx context.Context, mod model.Model, req model.Request) error {
-	m.open, m.ids, m.started = make(map[string]*openPart), make(map[string]string), make(map[string]string)
+	m.callIDs, m.started = newCallIDs(m.loop.used), make(map[string]string)
 	hook := m.loop.class.OnChunk
 	if hook != nil {
 		ctx = model.WithRaw(ctx, func(event json.RawMessage) { m.raw = append(m.raw, event) })
@@ -138,50 +129,6 @@ func (m *modelStep) chunk(part model.Part) (c uimessage.Chunk, ok bool) {
 	case model.FinishPart: // told by answered
 	}
 	return uimessage.Chunk{}, false
-}
-
-// id is a call's id in this answer, also if an earlier step has used the provider's.
-func (m *modelStep) id(provider string) string {
-	if id, ok := m.ids[provider]; ok {
-		return id
-	}
-	id := valid(provider)
-	for n := 2; id == "" || m.loop.used[id]; n++ {
-		id = fmt.Sprintf("%s_%d", valid(provider), n)
-	}
-	m.loop.used[id], m.ids[provider] = true, id
-	return id
-}
-
-func (m *modelStep) start(id string, c model.Content) {
-	m.open[id] = &openPart{at: len(m.content)}
-	m.content = append(m.content, c)
-}
-
-func (m *modelStep) add(id, text string) {
-	if p := m.open[id]; p != nil {
-		p.text.WriteString(text)
-	}
-}
-
-func (m *modelStep) end(id string, md model.Metadata) {
-	p := m.open[id]
-	if p == nil {
-		return
-	}
-	m.content[p.at].Text = p.text.String()
-	if md != nil {
-		m.content[p.at].Metadata = md
-	}
-	delete(m.open, id)
-}
-
-// said is the content, with what its model has left without an end.
-func (m *modelStep) said() []model.Content {
-	for id := range m.open {
-		m.end(id, nil)
-	}
-	return m.content
 }
 
 func metadata(md model.Metadata) json.RawMessage {

@@ -98,11 +98,11 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // problem says what is wrong with t; "": nothing.
 func (t Tool) problem() string {
-	if t.fault != "" {
-		return t.fault
-	}
-	if !toolName.MatchString(t.Name) {
+	switch {
+	case !toolName.MatchString(t.Name):
 		return fmt.Sprintf("its name must match %s", toolName)
+	case t.fault != "":
+		return t.fault
 	}
 	var schema map[string]json.RawMessage
 	if len(t.Schema) > 0 && (json.Unmarshal(t.Schema, &schema) != nil || schema == nil) {
@@ -110,9 +110,6 @@ func (t Tool) problem() string {
 	}
 	if kind, ok := schema["type"]; ok && string(kind) != `"object"` {
 		return fmt.Sprintf("its schema is of type %s, not object", kind)
-	}
-	if t.timeout < 0 {
-		return fmt.Sprintf("its timeout is negative: %s", t.timeout)
 	}
 	return ""
 }

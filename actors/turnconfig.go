@@ -123,6 +123,8 @@ type loopSetup struct {
 	mu   sync.Mutex
 	made *loopConfig // nil: not yet
 
+	inside meter // of loops inside the turn's tools
+
 	// Only one effect CallModel runs at a time: these are its own.
 	opened bool // a start-step has no finish-step yet
 	steps  []StepResult

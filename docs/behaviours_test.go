@@ -18,7 +18,7 @@ import (
 var listed = []struct {
 	prefix      string
 	first, last int
-}{{"", 1, 217}, {"", 268, 311}, {"", 436, 440}, {"W", 1, 30}}
+}{{"", 1, 311}, {"", 375, 393}, {"", 396, 396}, {"", 436, 440}, {"W", 1, 30}}
 
 var (
 	row      = regexp.MustCompile(`(?m)^\| (W?\d+) \| .+ \| (.+) \|$`)

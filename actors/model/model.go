@@ -46,14 +46,30 @@ func Prefills(m Model) bool {
 // something, such as that it only follows a script. "" is nothing.
 type Noter interface{ Note() string }
 
-// A Request is one step of a turn.
+// A Request is one step of a turn. What its provider has no word for is left
+// out, unless a field says otherwise; fields of 0, "" and nil mean the provider's
+// default.
 type Request struct {
 	Instructions    string // system prompt; "" for none
 	Messages        []Message
 	Tools           []Tool
 	ToolChoice      string   // "" or "auto", "none", "required", or a tool's name
 	MaxOutputTokens int64    // 0: the provider's default
-	Temperature     *float64 // nil: the provider's default
+	Temperature     *float64 // nil: the provider's default; models that reason mostly take none
+	TopP            *float64 // nil: the provider's default; as Temperature
+	StopSequences   []string // the answer ends before the first of them; OpenAI's Responses has none
+	Seed            *int64   // for answers that can be had again; Anthropic and OpenAI's Responses have none
+	// Schema is a JSON schema that the text of the answer shall follow. OpenAI,
+	// most endpoints like it, and Google hold the model to it; for others it has to
+	// be in the instructions as well, as [Object] does it.
+	Schema json.RawMessage
+	// Headers are added to the HTTP request; they win over those of the config.
+	Headers map[string]string
+	// ProviderOptions are JSON objects by provider: "openai" (Responses),
+	// "openai-completions" (Chat Completions, also of other endpoints), "anthropic",
+	// "google". Their fields become fields of that provider's request and win over
+	// ours; other providers ignore them.
+	ProviderOptions map[string]json.RawMessage
 	// Key names this step of this turn for ever; providers that know
 	// idempotency keys get it. A retry of a step has the same key.
 	Key string

@@ -51,7 +51,7 @@ export function Chat({ agentClass, room, info }: { agentClass: string; room: str
       <main className="stage">
         <div className="scroll" ref={stick.scroller} tabIndex={-1} data-testid="scroller">
           <div className="column" ref={stick.content}>
-            {empty ? <Welcome tools={info.agents.find((agent) => agent.class === agentClass)?.tools ?? []} onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={{ ...turn, regenerate }} />}
+            {empty ? <Welcome tools={info.agents.find((agent) => agent.class === agentClass || agent.path.endsWith(`/${agentClass}`))?.tools ?? []} onPick={send} ready={turn.connection === "connected"} /> : <Messages turn={{ ...turn, regenerate }} />}
           </div>
         </div>
         {!stick.atBottom && !empty && (

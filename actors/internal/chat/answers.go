@@ -166,7 +166,7 @@ func (c *Core) decideAnswer(cmd Answer) ([]Event, error) {
 	}
 	settled := &pb.ToolSettled{
 		CallId: cmd.CallID, MessageId: id, State: pb.ToolState_TOOL_STATE_OUTPUT, OutputJson: cmd.Output,
-		By: pb.Settler_SETTLER_CLIENT, Who: valid(cmd.By.Who), AtMs: cmd.Now, Raw: c.rawIn(id),
+		By: pb.Settler_SETTLER_CLIENT, Who: valid(cmd.By.Who), AtMs: cmd.Now, Raw: c.raw(),
 	}
 	if cmd.Failed {
 		settled.State, settled.OutputJson = pb.ToolState_TOOL_STATE_ERROR, nil
@@ -197,7 +197,7 @@ func (c *Core) decideApprove(cmd Approve) ([]Event, error) {
 	}
 	decided := &pb.ApprovalDecided{
 		CallId: cmd.CallID, MessageId: id, Approved: cmd.Approved, Reason: valid(cmd.Reason), Who: valid(cmd.By.Who), AtMs: cmd.Now,
-		Raw: c.rawIn(id), Page: cmd.By.Page, Now: !cmd.Continue,
+		Raw: c.raw(), Page: cmd.By.Page, Now: !cmd.Continue,
 	}
 	if p.Approval != nil {
 		decided.ApprovalId = p.Approval.ID
@@ -207,14 +207,6 @@ func (c *Core) decideApprove(cmd Approve) ([]Event, error) {
 		return events, nil // a client runs it first
 	}
 	return append(events, c.arm(cmd.Continue, cmd.By, nil, cmd.Now, cmd.Ids)...), nil
-}
-
-// rawIn is raw for a change of that message, if it is stored.
-func (c *Core) rawIn(messageID string) uint64 {
-	if s := &c.State; s.Stream.Open && s.Stream.fold.ID() == messageID {
-		return 0 // the turn's end shows it to the sanitizer
-	}
-	return c.raw()
 }
 
 // guardCalling keeps a stored message below its limit that an outcome has made larger.
@@ -232,7 +224,7 @@ func (c *Core) guardCalling(messageID string) []Event {
 }
 
 func (s *State) applyApprovalDecided(e *pb.ApprovalDecided) {
-	s.Recovery.Work++
+	s.progress()
 	if c := s.Call(e.GetCallId()); c != nil && e.GetApproved() {
 		c.Approved, c.Expires = true, 0
 	} else {

@@ -27,6 +27,8 @@ func (c *Core) arm(asked bool, by Responder, tools json.RawMessage, now int64, i
 	s := &c.State
 	p := s.Answers.Pending
 	switch {
+	case p != nil && p.Turn != 0 && s.Turns.byID(p.Turn).Status == Queued:
+		return nil // its model sees the answer
 	case p != nil && p.Turn != 0 && asked:
 		return []Event{event(&pb.ContinuationDeferred{
 			RequestId: ids.Request, Page: by.Page, BodyJson: s.Transcript.Body, ClientToolsJson: tools,
@@ -54,6 +56,12 @@ func (s *State) barrier() []Wait {
 		return nil
 	}
 	return []Wait{{Key: p.waitKey(), Until: max(p.FireAt, 1)}}
+}
+
+// approvedWaits reports whether a continuation has a call of the last answer to run.
+func (s *State) approvedWaits() bool {
+	last := s.Transcript.lastAnswer()
+	return slices.ContainsFunc(s.Calls, func(c *Call) bool { return c.MessageID == last && c.startable() })
 }
 
 // incomplete reports whether the last answer has calls that are answered beside others
@@ -121,7 +129,7 @@ func (c *Core) expire(callID string, now int64) []Event {
 	id, p, ok := s.Part(callID)
 	settled := &pb.ToolSettled{
 		CallId: callID, MessageId: id, State: pb.ToolState_TOOL_STATE_ERROR, ErrorText: expiredText, By: pb.Settler_SETTLER_EXPIRY,
-		AtMs: now, Chunked: !ok || p.Final(), Raw: c.rawIn(id),
+		AtMs: now, Chunked: !ok || p.Final(), Raw: c.raw(),
 	}
 	events := []Event{event(settled)}
 	if settled.GetChunked() {
@@ -148,7 +156,7 @@ func (c *Core) afterAnswers(e *pb.TurnEnded) []Event {
 		return []Event{event(armed)}
 	case p == nil || p.Turn != 0 || e.GetOutcome() == pb.TurnOutcome_TURN_OUTCOME_SKIPPED:
 		return nil
-	case bad, e.GetFinishReason() == "stop" && !s.incomplete():
+	case bad, e.GetFinishReason() == "stop" && !s.incomplete() && !s.approvedWaits():
 		return c.dropAnswers("the turn has ended without it")
 	}
 	return nil

@@ -21,7 +21,7 @@ func (s *State) Base() Event {
 	b := &pb.Base{
 		Version: baseVersion, Class: l.Class, Name: l.Name, CreatedMs: l.CreatedMS, Incarnation: l.Incarnation, Rested: l.Rested,
 		Generation: l.Generation, BodyJson: tr.Body, ClientToolsJson: tr.ClientTools, LastTurn: s.Turns.Last,
-		StateJson: s.Desk.State,
+		StateJson: s.Desk.State, McpServers: s.Desk.MCP, Usage: s.Usage,
 	}
 	for _, m := range tr.unreadable {
 		if _, replaced := tr.index[m.ID]; !replaced {
@@ -66,7 +66,7 @@ func (s *State) applyBase(b *pb.Base) {
 	}
 	s.Family = familyFrom(b)
 	s.Transcript.Body, s.Transcript.ClientTools = b.GetBodyJson(), b.GetClientToolsJson()
-	s.Desk.State = b.GetStateJson()
+	s.Desk.State, s.Desk.MCP, s.Usage = b.GetStateJson(), b.GetMcpServers(), b.GetUsage()
 	s.Transcript.applyPut(&pb.MessagesPut{Messages: b.GetMessages()})
 	for _, step := range b.GetSteps() {
 		s.Transcript.addStep(step.GetMessageId(), Record{

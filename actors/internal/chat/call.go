@@ -13,6 +13,7 @@ import (
 const (
 	outcomeUnknownText = "The call was interrupted; its outcome is unknown."
 	notAnsweredText    = "The call was not answered before the user went on."
+	notRunText         = "The tool call was approved but did not run before the next turn started."
 	expiredText        = "Nobody answered in time."
 )
 
@@ -133,8 +134,8 @@ func (c *Core) settleCalls(t *Turn, m uimessage.Message, goesOn bool) (uimessage
 			events = append(events, event(settled))
 			continue
 		}
-		if !call.servers() || goesOn && (call.Attempt == 0 || call.Repeatable) {
-			continue
+		if !call.servers() || goesOn && (call.Attempt == 0 || call.Repeatable) || call.Approved && call.Attempt == 0 {
+			continue // somebody will answer, or a turn that goes on runs it
 		}
 		text := callCutOffText
 		if call.Attempt > 0 {
@@ -167,6 +168,9 @@ func (c *Core) settleAll(t *Turn) []Event {
 			if call := s.Call(p.ToolCallID); call != nil && call.servers() {
 				text = callCutOffText
 			}
+			if p.State == uimessage.ApprovalResponded {
+				text = notRunText
+			}
 			events = append(events, event(&pb.ToolSettled{
 				CallId: p.ToolCallID, MessageId: m.ID, State: pb.ToolState_TOOL_STATE_ERROR, ErrorText: text,
 				By: pb.Settler_SETTLER_REPAIR, Raw: c.raw(),
@@ -181,12 +185,13 @@ func mayWait(json []byte) bool {
 	return bytes.Contains(json, []byte(uimessage.InputAvailable)) || bytes.Contains(json, []byte(`"approval-re`))
 }
 
-// raw marks a stored message that the author's sanitizer has not seen as it is now.
+// raw marks a stored message that the author's sanitizer has not seen as it is now. Each
+// change has its own mark: what became of an older one must not replace a newer.
 func (c *Core) raw() uint64 {
 	if !c.policy.Sanitizes {
 		return 0
 	}
-	return max(c.State.Turns.Last, 1)
+	return c.State.Version + 1
 }
 
 func (s *State) applyCallOpened(e *pb.ToolCallOpened) {
@@ -222,7 +227,7 @@ func (s *State) applyToolStarted(e *pb.ToolStarted) {
 }
 
 func (s *State) applyToolSettled(e *pb.ToolSettled) {
-	s.Recovery.Work++
+	s.progress()
 	s.forgetCall(e.GetCallId())
 	if e.GetChunked() {
 		return
@@ -247,22 +252,26 @@ func (s *State) forgetCall(id string) {
 	}
 }
 
-// changeCall alters a call's part where it is.
+// changeCall alters a call's part wherever it is: an outcome outlives the stream that it
+// came into.
 func (s *State) changeCall(callID, messageID string, raw uint64, change func(*uimessage.Part)) {
 	if s.Stream.Open && s.Stream.fold.ID() == messageID {
 		s.Stream.fold.Change(callID, change)
-		return
 	}
 	i, ok := s.Transcript.index[messageID]
 	if !ok {
 		return
 	}
 	m := s.Transcript.Messages[i]
-	parsed := m.parse()
+	parsed, found := m.parse(), false
 	for j := range parsed.Parts {
 		if p := &parsed.Parts[j]; p.IsTool() && p.ToolCallID == callID {
 			change(p)
+			found = true
 		}
+	}
+	if !found {
+		return
 	}
 	m.JSON = parsed.AppendJSON(nil)
 	if raw > 0 {
@@ -281,13 +290,27 @@ func (s *State) shown(messageID string) []byte {
 	return m.JSON
 }
 
-// dropCalls forgets the calls of messages that are gone.
-func (s *State) dropCalls() {
-	s.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c *Call) bool {
-		_, stored := s.Transcript.index[c.MessageID]
-		return !stored && !s.Turns.writes(c.MessageID)
-	})
-	if len(s.Calls) == 0 {
-		s.Calls = nil
+// orphans ends the open calls of stored messages that nobody can answer any more: the
+// message is gone, or was written anew without the call or with an outcome.
+func (c *Core) orphans(events []Event) []Event {
+	s := &c.State
+	if len(s.Calls) == 0 || s.Family.Deleted || !slices.ContainsFunc(events, rewrites) {
+		return nil
 	}
+	var ends []Event
+	for _, call := range s.Calls {
+		if s.Turns.writes(call.MessageID) {
+			continue // the turn's end settles it
+		}
+		m, _ := s.Transcript.Message(call.MessageID)
+		if p := callIn(m, call.ID); !p.IsTool() || p.Final() {
+			ends = append(ends, event(&pb.ToolSettled{CallId: call.ID, MessageId: call.MessageID, By: pb.Settler_SETTLER_REPAIR, Chunked: true}))
+		}
+	}
+	return ends
+}
+
+// rewrites reports whether e may have taken a call out of a stored message.
+func rewrites(e Event) bool {
+	return e.GetMessagesPut() != nil || e.GetMessagesRemoved() != nil || e.GetTurnEnded() != nil
 }

@@ -10,7 +10,7 @@ import (
 // is stored raw, and Clean is due.
 
 // answer is the message of a turn as it is stored.
-func (c *Core) answer(turn uint64, m uimessage.Message, cleaned *uimessage.Message) []*pb.StoredMessage {
+func (c *Core) answer(m uimessage.Message, cleaned *uimessage.Message) []*pb.StoredMessage {
 	if cleaned != nil {
 		id, role := m.ID, m.Role
 		m = *cleaned
@@ -20,18 +20,16 @@ func (c *Core) answer(turn uint64, m uimessage.Message, cleaned *uimessage.Messa
 		return nil
 	}
 	out, _ := c.guardSize(m)
-	if c.policy.Sanitizes && cleaned == nil {
-		out.Raw = turn
+	if cleaned == nil {
+		out.Raw = c.raw()
 	}
 	return []*pb.StoredMessage{out}
 }
 
 // unfinished is a message that another turn will go on with: whole, whatever its size.
-func (c *Core) unfinished(turn uint64, m uimessage.Message) *pb.StoredMessage {
+func (c *Core) unfinished(m uimessage.Message) *pb.StoredMessage {
 	out := stored(m)
-	if c.policy.Sanitizes {
-		out.Raw = turn
-	}
+	out.Raw = c.raw()
 	return out
 }
 
@@ -53,7 +51,7 @@ func (s *State) dirty() Effect {
 	}
 	for _, m := range s.Transcript.Messages {
 		if m.Raw > 0 {
-			return Clean{ID: m.ID, Turn: m.Raw}
+			return Clean{ID: m.ID, Mark: m.Raw}
 		}
 	}
 	return nil
@@ -85,7 +83,7 @@ func (c *Core) decideCleaned(cmd Cleaned) []Event {
 		return puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{m.proto()}})
 	}
 	was, _ := s.Transcript.Message(cmd.Clean.ID)
-	if list := c.answer(0, was, &cmd.Message); len(list) > 0 {
+	if list := c.answer(was, &cmd.Message); len(list) > 0 {
 		return puts(&pb.MessagesPut{Messages: list})
 	}
 	return []Event{event(&pb.MessagesRemoved{Ids: []string{was.ID}, Reason: pb.RemovalReason_REMOVAL_REASON_EMPTIED})}

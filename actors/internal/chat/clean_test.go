@@ -52,7 +52,7 @@ func TestAPartialAnswerIsCleanedBehindItsTurn(t *testing.T) {
 			require.Equal(t, "secret", r.text("a-r1"))
 			due, ok := r.due().(Clean)
 			require.True(t, ok)
-			require.Empty(t, r.must(Cleaned{Clean: Clean{ID: due.ID, Turn: due.Turn + 1}, Message: assistant("x")}))
+			require.Empty(t, r.must(Cleaned{Clean: Clean{ID: due.ID, Mark: due.Mark + 1}, Message: assistant("x")}))
 			_, items, err := r.step(answer(due))
 			require.NoError(t, err)
 			require.Equal(t, "cleaned", r.text("a-r1"))

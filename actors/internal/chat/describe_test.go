@@ -69,7 +69,15 @@ func (p *play) transcript(*datadriven.TestData) {
 
 func (p *play) prompt(*datadriven.TestData) {
 	for _, e := range p.state().PromptFor(p.state().Turns.Running()) {
-		fmt.Fprintf(&p.out, "%s %s\n", e.ID, describeParts(e.JSON))
+		if e.Summary != "" {
+			fmt.Fprintf(&p.out, "in short: %s\n", e.Summary)
+			continue
+		}
+		fmt.Fprintf(&p.out, "%s %s", e.ID, describeParts(e.JSON))
+		if len(e.Steps) > 0 {
+			fmt.Fprintf(&p.out, " (the model's words: %s)", contents(e.Steps))
+		}
+		p.out.WriteString("\n")
 	}
 }
 
@@ -98,6 +106,9 @@ func describeField(f protoreflect.FieldDescriptor, v protoreflect.Value) string 
 		}
 		return "[" + strings.Join(list, ", ") + "]"
 	case strings.HasSuffix(string(f.Name()), "_ms"):
+		if v.Int() < epoch {
+			return "now"
+		}
 		return "+" + since(v.Int())
 	default:
 		return describeValue(f, v)
@@ -114,6 +125,8 @@ func describeValue(f protoreflect.FieldDescriptor, v protoreflect.Value) string 
 		switch m := v.Message().Interface().(type) {
 		case *pb.StoredMessage:
 			return m.GetId() + " " + describeParts(m.GetJson())
+		case *Usage:
+			return fmt.Sprintf("%d+%d", m.GetInput(), m.GetOutput())
 		case *pb.ChunkRun:
 			return describeRun(m)
 		default:
@@ -174,7 +187,7 @@ func describeOutstanding(s *State, now int64) string {
 		list = append(list, e.Key())
 	}
 	for _, w := range waits {
-		list = append(list, fmt.Sprintf("%s waits %s", w.Key, time.Duration(w.Until-now)*time.Millisecond))
+		list = append(list, fmt.Sprintf("%s waits %s", w.Key, time.Duration(max(w.Until-now, 0))*time.Millisecond))
 	}
 	if len(list) == 0 {
 		return "idle"
@@ -187,7 +200,7 @@ func describeItem(item feed.Item) string {
 	case feed.Accepted:
 		return "accepted " + it.Request
 	case feed.Opened:
-		return "opened " + it.Request + flags(map[string]bool{"continuation": it.Continuation})
+		return "opened " + it.Request + flags(map[string]bool{"continuation": it.Continuation}) + ofPage(it.Page)
 	case feed.Closed:
 		return "closed " + it.Request
 	case feed.Transcript:
@@ -219,12 +232,40 @@ func describeItem(item feed.Item) string {
 		if it.Failed != nil {
 			out += fmt.Sprintf(", failed %s %q with %d chunks", it.Failed.Request, it.Failed.Text, len(it.FailedLog))
 		}
+		if it.Armed != nil {
+			out += ", armed " + it.Armed.Request + ofPage(it.Armed.Page)
+		}
+		for _, c := range it.Runnable {
+			out += ", runnable " + c.Call
+		}
 		return out
+	case feed.Armed:
+		return "armed " + it.Request + ofPage(it.Page)
+	case feed.Disarmed:
+		return "disarmed " + it.Request
+	case feed.Updated:
+		return "updated " + describeMessage(it.Message)
+	case feed.Runnable:
+		return "runnable " + it.Call + ofPage(it.Page) + flags(map[string]bool{"now": it.Now}) + ": " + describeMessage(it.Message)
+	case feed.Settled:
+		return "settled " + it.Call
 	case feed.State:
 		return "state " + string(it.JSON)
 	case feed.Chunk, feed.View: // take their own way
 	}
 	return fmt.Sprintf("%T %+v", item, item)
+}
+
+func ofPage(page string) string {
+	if page == "" {
+		return ""
+	}
+	return " of page " + page
+}
+
+func describeMessage(raw []byte) string {
+	m, _ := uimessage.ParseMessage(raw)
+	return m.ID + " " + describeParts(raw)
 }
 
 func describeEnd(e feed.Ended) string {
@@ -239,7 +280,7 @@ func describeEnd(e feed.Ended) string {
 
 func flags(set map[string]bool) string {
 	var out string
-	for _, name := range []string{"continuation", "in band", "only to its sender"} {
+	for _, name := range []string{"continuation", "in band", "only to its sender", "now"} {
 		if set[name] {
 			out += ", " + name
 		}

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	pb "github.com/holdfast-dev/holdfast/proto/journal/v1"
 )
 
 // Desk is what the author keeps beside the conversation. A clear leaves it alone.
 type Desk struct {
-	State []byte // JSON, never changed in place; nil: never set
+	State []byte             // JSON, never changed in place; nil: never set
+	MCP   []*pb.McpServerSet // the MCP servers, in the order in which they came; never changed in place
 }
 
 // ErrStateChanged refuses a SetState whose Was is no longer the state.
@@ -32,3 +34,21 @@ func (c *Core) decideSetState(cmd SetState) ([]Event, error) {
 func same(a, b json.RawMessage) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 func (d *Desk) applyStateSet(e *pb.StateSet) { d.State = e.GetJson() }
+
+// applyMCPSet adds a server, or gives the one of that id other options.
+func (d *Desk) applyMCPSet(e *pb.McpServerSet) {
+	servers := slices.Clone(d.MCP)
+	if i := slices.IndexFunc(servers, func(s *pb.McpServerSet) bool { return s.GetId() == e.GetId() }); i >= 0 {
+		servers[i] = e
+	} else {
+		servers = append(servers, e)
+	}
+	d.MCP = servers
+}
+
+func (d *Desk) applyMCPRemoved(e *pb.McpServerRemoved) {
+	d.MCP = slices.DeleteFunc(slices.Clone(d.MCP), func(s *pb.McpServerSet) bool { return s.GetId() == e.GetId() })
+	if len(d.MCP) == 0 {
+		d.MCP = nil
+	}
+}

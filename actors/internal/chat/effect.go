@@ -26,7 +26,7 @@ type (
 	// Clean runs the author's sanitizer on a stored message that it has not seen.
 	Clean struct {
 		ID   string
-		Turn uint64 // that has left it so
+		Mark uint64 // Message.Raw
 	}
 	// Deliver runs an author's hook from the outbox.
 	Deliver struct {
@@ -54,7 +54,7 @@ func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.A
 func (e RunTool) Key() string   { return fmt.Sprintf("tool/%s/%d", e.CallID, e.Attempt) }
 func (e Compact) Key() string   { return fmt.Sprintf("compact/%d/%d", e.Turn, e.Attempt) }
 func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
-func (e Clean) Key() string     { return fmt.Sprintf("clean/%d", e.Turn) }
+func (e Clean) Key() string     { return fmt.Sprintf("clean/%s/%d", e.ID, e.Mark) }
 func (e Deliver) Key() string   { return fmt.Sprintf("deliver/%d/%d", e.ID, e.Attempt) }
 func (e DeleteSub) Key() string { return fmt.Sprintf("delete/%s/%s/%d", e.Class, e.Name, e.CreatedMS) }
 func (Erase) Key() string       { return "erase" }

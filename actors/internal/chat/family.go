@@ -113,12 +113,16 @@ func (s *State) AtRest() bool {
 // awaitsPerson reports whether a call of a tool waits for somebody's answer.
 func (s *State) awaitsPerson() bool {
 	for _, m := range s.Transcript.Messages {
-		if m.Role == string(uimessage.Assistant) && slices.ContainsFunc(m.parse().Parts, unanswered) {
+		if m.Role == string(uimessage.Assistant) && slices.ContainsFunc(m.parse().Parts, s.awaits) {
 			return true
 		}
 	}
 	return false
 }
+
+// awaits reports whether a call waits for an answer, a decision, or a client that runs
+// it now that it is approved.
+func (s *State) awaits(p uimessage.Part) bool { return unanswered(p) || s.waits(p) }
 
 func unanswered(p uimessage.Part) bool {
 	return p.IsTool() && (p.State == uimessage.InputAvailable || p.State == uimessage.ApprovalRequested)

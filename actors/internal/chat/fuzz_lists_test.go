@@ -61,3 +61,20 @@ func (p *player) edit(how int) {
 	}
 	p.give(SetMessages{Messages: append(list, assistant(fmt.Sprintf("set%d", how%3)))})
 }
+
+func (p *player) regenerate(how int) {
+	list := p.list(0)
+	cmd := submit(fmt.Sprintf("r%d", len(p.submits)), list[:min(how%4, len(list))]...)
+	cmd.Regenerate = how%2 == 0
+	p.submits = append(p.submits, cmd)
+	p.give(cmd)
+}
+
+func (p *player) askAgain(how int) {
+	if len(p.submits) > 0 {
+		cmd := p.submits[how%len(p.submits)]
+		if _, known := p.state().Ledger.Keys.Turn(requestKey(cmd.Request)); known { // else it was refused
+			p.changesNothing(cmd)
+		}
+	}
+}

@@ -18,6 +18,9 @@ import (
 // the policy; then each action takes two bytes, what and how.
 func FuzzCore(f *testing.F) {
 	for flags := range byte(80) {
+		for _, words := range callScripts {
+			f.Add(script(flags, words...))
+		}
 		f.Add(script(flags, "ask", "write:6", "succeed", "ask:4", "write:0", "write:6", "die:1", "write:6", "die", "succeed", "shorten", "ask"))
 		f.Add(script(flags, "ask", "ask:3", "fail", "stop", "sleep", "write:6", "fail", "cancel", "late", "sleep", "late"))
 		f.Add(script(flags, "ask", "write:6", "fail", "clear:1", "late", "ask", "ask again", "clear:1", "ask again"))
@@ -57,6 +60,7 @@ type player struct {
 	due        map[string]Effect // due after the last command
 	past       map[string]Effect // due once, and no longer
 	boundaries []int             // lengths of the journal between steps
+	loops      uint32            // that handlers have asked for
 }
 
 func newPlayer(t testing.TB, flags byte) *player {
@@ -96,6 +100,10 @@ func (p *player) give(cmd Command) {
 	}
 	switch cmd := cmd.(type) {
 	case Reserve, Interrupt, Reset: // ask for it once more
+	case Persist, SetMessages: // what the first one has pushed out comes again
+		if p.policy.MaxMessages == 0 {
+			p.changesNothing(cmd)
+		}
 	case Clear:
 		if cmd.Key != "" {
 			p.changesNothing(cmd)
@@ -132,6 +140,7 @@ func (p *player) end() {
 	p.compare()
 	p.finish()
 	p.compare()
+	p.checkJournal()
 	accepted, ended := map[uint64]int{}, map[uint64]int{}
 	first := map[string]uint64{}
 	overlap, newest := map[uint64]uint64{}, uint64(0)
@@ -167,12 +176,11 @@ func (p *player) end() {
 func (p *player) compare() {
 	s := p.state()
 	replayed := p.replay(func(record) bool { return true })
-	if len(p.journal) > 0 && p.decode(p.journal[0]).GetBase() != nil {
-		replayed.Version = s.Version // the store numbers the base
-	}
 	require.Equal(p.t, picture(s), picture(replayed), "live and replayed differ")
-	sparse := p.replay(func(r record) bool { return !r.streamed })
-	require.Equal(p.t, lasting(s), lasting(sparse), "without streamed records something else has happened")
+	if !p.calls() { // outcomes change what was streamed before them, and is there then
+		sparse := p.replay(func(r record) bool { return !r.streamed })
+		require.Equal(p.t, lasting(s), lasting(sparse), "without streamed records something else has happened")
+	}
 	if s.CanRebase() {
 		require.Equal(p.t, picture(s), picture(based(s)), "a base forgets something")
 	}
@@ -194,6 +202,8 @@ var actions = []action{
 	{"save", (*player).save}, {"continue", (*player).goOn},
 	{"interrupt", (*player).interrupt}, {"reset", (*player).reset},
 	{"sub", (*player).sub}, {"drop", (*player).drop},
+	{"call", (*player).call}, {"answer step", (*player).answerStep}, {"run tool", (*player).runTool},
+	{"answer", (*player).answerCall}, {"approve", (*player).approve}, {"loop", (*player).loop}, {"overflow", (*player).overflow},
 	{"delete", (*player).remove}, {"erase", (*player).eraseAll},
 }
 
@@ -237,23 +247,6 @@ func (p *player) ask(how int) {
 	}
 	p.submits = append(p.submits, cmd)
 	p.give(cmd)
-}
-
-func (p *player) regenerate(how int) {
-	list := p.list(0)
-	cmd := submit(fmt.Sprintf("r%d", len(p.submits)), list[:min(how%4, len(list))]...)
-	cmd.Regenerate = how%2 == 0
-	p.submits = append(p.submits, cmd)
-	p.give(cmd)
-}
-
-func (p *player) askAgain(how int) {
-	if len(p.submits) > 0 {
-		cmd := p.submits[how%len(p.submits)]
-		if _, known := p.state().Ledger.Keys.Turn(requestKey(cmd.Request)); known { // else it was refused
-			p.changesNothing(cmd)
-		}
-	}
 }
 
 func (p *player) cancel(how int) {
@@ -333,11 +326,14 @@ func (p *player) outcome(cmd Command) {
 	p.give(cmd)
 }
 
-func (p *player) sleep(int) {
+func (p *player) sleep(how int) {
 	if _, waits := p.state().Outstanding(); len(waits) > 0 {
-		p.outcomes = append(p.outcomes, TimerFired{Key: waits[0].Key, Now: p.now})
-		p.now = max(p.now, waits[0].Until)
-		p.give(TimerFired{Key: waits[0].Key, Now: p.now})
+		w := waits[how%len(waits)]
+		if w.Until > p.now {
+			p.changesNothing(TimerFired{Key: w.Key, Now: p.now})
+		}
+		p.now = max(p.now, w.Until)
+		p.outcome(TimerFired{Key: w.Key, Now: p.now})
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func (r *rig) check() {
 	if len(s.Turns.Queue) == 0 {
 		require.Zero(r.t, s.Recovery)
 	}
+	r.checkCalls()
 	r.checkFamily()
 	r.checkTime()
 	r.checkBounds()
@@ -75,7 +77,7 @@ func (r *rig) checkTime() {
 	for _, w := range waits {
 		require.NotZero(r.t, w.Until, "wait %s has no time", w.Key)
 		if want == 0 || w.Until < want {
-			want = w.Until
+			want = max(w.Until, 2) // 1 says: at once
 		}
 	}
 	if len(work) > 0 {
@@ -158,9 +160,11 @@ type audience struct {
 	open       string
 	recovering string
 	state      []byte
+	armed      string          // the continuation to come
+	runnable   map[string]bool // calls that wait for a client to run them
 }
 
-func newAudience() *audience { return &audience{known: map[string]bool{}} }
+func newAudience() *audience { return &audience{known: map[string]bool{}, runnable: map[string]bool{}} }
 
 func (a *audience) hear(items []feed.Item) error {
 	for _, item := range items {
@@ -178,6 +182,9 @@ func (a *audience) take(item feed.Item) error {
 			return fmt.Errorf("accepted twice")
 		}
 		a.known[it.Request] = true
+		if a.armed == it.Request {
+			a.armed = ""
+		}
 		a.pending = append(a.pending, it.Request)
 	case feed.Opened:
 		if a.open != "" || !slices.Contains(a.pending, it.Request) {
@@ -210,7 +217,25 @@ func (a *audience) take(item feed.Item) error {
 			return fmt.Errorf("closed while %q are pending", a.pending)
 		}
 		a.recovering = ""
-	case feed.Transcript, feed.Cleared:
+	case feed.Armed:
+		if a.known[it.Request] {
+			return fmt.Errorf("armed, and accepted already")
+		}
+		if a.armed != "" && a.armed != it.Request {
+			return fmt.Errorf("armed while %q is", a.armed)
+		}
+		a.armed = it.Request
+	case feed.Disarmed:
+		if a.armed == it.Request {
+			a.armed = ""
+		}
+	case feed.Runnable:
+		a.runnable[it.Call] = true
+	case feed.Settled:
+		delete(a.runnable, it.Call)
+	case feed.Cleared:
+		clear(a.runnable)
+	case feed.Transcript, feed.Updated:
 	case feed.Loaded, feed.Chunk, feed.View:
 		return fmt.Errorf("not expected from Project")
 	}
@@ -230,6 +255,14 @@ func (a *audience) load(l feed.Loaded) error {
 		a.known[request] = true
 	}
 	a.pending, a.open, a.recovering = slices.Clone(l.Pending), "", l.Recovering
+	a.armed = ""
+	if l.Armed != nil {
+		a.armed = l.Armed.Request
+	}
+	clear(a.runnable)
+	for _, c := range l.Runnable {
+		a.runnable[c.Call] = true
+	}
 	return nil
 }
 
@@ -249,6 +282,26 @@ func (a *audience) agrees(s *State) error {
 		return fmt.Errorf("sockets believe that the state is %s, and it is %s", a.state, s.Desk.State)
 	case a.recovering != "" && !slices.Contains(pending, a.recovering):
 		return fmt.Errorf("sockets believe that %q recovers, and it is over", a.recovering)
+	}
+	return a.agreesOnCalls(s)
+}
+
+func (a *audience) agreesOnCalls(s *State) error {
+	var armed string
+	if p := s.Answers.Pending; p != nil && p.Turn == 0 && !s.Family.Deleted {
+		armed = p.Request
+	}
+	runnable := map[string]bool{}
+	for _, c := range s.Calls {
+		if c.Approved && !c.servers() {
+			runnable[c.ID] = true
+		}
+	}
+	switch {
+	case a.armed != armed && !s.Family.Deleted:
+		return fmt.Errorf("sockets believe that %q is armed, and %q is", a.armed, armed)
+	case !maps.Equal(a.runnable, runnable) && !s.Family.Deleted:
+		return fmt.Errorf("sockets believe that %v wait for a client, and %v do", a.runnable, runnable)
 	}
 	return nil
 }
@@ -305,6 +358,15 @@ func lasting(s *State) string {
 	fmt.Fprintf(&b, "family %+v\n", s.Family)
 	fmt.Fprintf(&b, "recovery %d, %d crashes, %d failures\n", s.Recovery.Turn, s.Recovery.Crashes, s.Recovery.Failures)
 	fmt.Fprintf(&b, "state %q\n", s.Desk.State)
+	for _, c := range s.Calls {
+		fmt.Fprintf(&b, "call %+v\n", *c)
+	}
+	fmt.Fprintf(&b, "armed %+v deferred %+v compacted %+v\n", s.Answers.Pending, s.Answers.Deferred, tr.Compaction)
+	u := s.Usage
+	fmt.Fprintf(&b, "usage %d %d %d %d %d\n", u.GetInput(), u.GetOutput(), u.GetReasoning(), u.GetCacheRead(), u.GetCacheWrite())
+	for _, m := range s.Desk.MCP {
+		fmt.Fprintf(&b, "server %s %s %s %s\n", m.GetId(), m.GetName(), m.GetUrl(), m.GetOptionsJson())
+	}
 	work, waits := s.Outstanding()
 	fmt.Fprintf(&b, "due %+v waits %+v\n", work, waits)
 	return b.String()

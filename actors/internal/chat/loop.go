@@ -167,6 +167,9 @@ func (c *Core) decideCompacted(cmd Compacted) []Event {
 	if cmd.Failed != "" {
 		return c.endLoop(t, "", valid(cmd.Failed), nil)
 	}
+	if _, ok := s.Transcript.message(s.Transcript.known(cmd.UptoID)); !ok {
+		return []Event{c.askModel(t, s.Steps.Step)} // cleared or trimmed meanwhile; the model says whether it fits
+	}
 	return []Event{
 		event(&pb.ContextCompacted{UptoId: cmd.UptoID, Summary: valid(cmd.Summary), Model: valid(cmd.Model), Usage: cmd.Usage}),
 		c.askModel(t, s.Steps.Step),
@@ -179,4 +182,9 @@ func (s *State) applyLoopStarted(e *pb.LoopStarted) {
 
 func (s *State) applyLoopEnded() {
 	s.Steps = Steps{Attempt: s.Steps.Attempt, Compacted: s.Steps.Compacted}
+}
+
+func (s *State) applyCompacted(e *pb.ContextCompacted) {
+	s.Transcript.Compaction = Compaction{UptoID: e.GetUptoId(), Summary: e.GetSummary()}
+	s.Usage = sum(s.Usage, e.GetUsage())
 }

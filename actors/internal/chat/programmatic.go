@@ -132,8 +132,8 @@ func (s *State) applyReset(e *pb.TurnsReset) {
 	s.Outbox = Outbox{}
 }
 
-// HasPendingInteraction reports whether a tool call waits to be answered, or to be
-// approved, in a stored message or in the one that is being written.
+// HasPendingInteraction reports whether a tool call waits to be answered or approved, or
+// for a client to run it, in a stored message or in the one that is being written.
 func (s *State) HasPendingInteraction() bool {
-	return s.Stream.Open && slices.ContainsFunc(s.Stream.Message().Parts, unanswered) || s.awaitsPerson()
+	return s.Stream.Open && slices.ContainsFunc(s.Stream.Message().Parts, s.awaits) || s.awaitsPerson()
 }

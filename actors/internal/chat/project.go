@@ -165,7 +165,7 @@ func (s *State) transcriptFor(request, by string) feed.Transcript {
 func (s *State) rollback(request string) feed.Transcript {
 	tr := s.Transcript
 	if s.Stream.Open {
-		tr.Messages, tr.index = slices.Clone(tr.Messages), maps.Clone(tr.index)
+		tr.Messages, tr.index, tr.raw = slices.Clone(tr.Messages), maps.Clone(tr.index), maps.Clone(tr.raw)
 		tr.applyPut(&pb.MessagesPut{Messages: []*pb.StoredMessage{stored(s.Stream.Message())}})
 	}
 	return feed.Transcript{Messages: tr.AppendJSON(nil), Request: request, Private: true}

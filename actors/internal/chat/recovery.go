@@ -82,7 +82,7 @@ func (c *Core) continueTurn(t *Turn, ids Ids, until int64) []Event {
 	partial = s.settle(partial)
 	var events []Event
 	if said {
-		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(t.ID, partial)}})
+		events = puts(&pb.MessagesPut{Messages: []*pb.StoredMessage{c.unfinished(partial)}})
 	}
 	events = append(events,
 		event(&pb.StreamClosed{Turn: t.ID}),
@@ -140,6 +140,14 @@ func (c *Core) settleRecovery(e *pb.TurnEnded) []Event {
 		return nil
 	}
 	return []Event{event(&pb.RecoverySettled{Turn: e.GetTurn()})}
+}
+
+// progress counts what an outcome adds to the running answer. Answers come without a
+// turn, too.
+func (s *State) progress() {
+	if s.Turns.Running() != nil {
+		s.Recovery.Work++
+	}
 }
 
 func (r *Recovery) applyDetected(e *pb.RecoveryDetected) {

@@ -25,7 +25,7 @@ type rig struct {
 	policy      Policy
 	core        *Core
 	journal     []record
-	tombstone   uint64 // head that the journal of a deleted predecessor has left
+	tombstone   uint64 // head that was there before the journal: of a deleted predecessor, or of what a base replaces
 	now         int64
 	incarnation uint64
 	fresh       int               // ids given out
@@ -33,6 +33,7 @@ type rig struct {
 	room        *audience
 	blobs       map[string]bool            // keys of the values beside the journal
 	told        func([]Event, []feed.Item) // if set, hears of every step
+	outcomesOf  map[string]remembered      // of calls, by their id
 }
 
 // record is a journal entry as the store keeps it. Streamed ones may be lost,
@@ -133,6 +134,7 @@ func (r *rig) crash(lose int) []Event {
 		r.journal = r.journal[:n-1]
 		lose--
 	}
+	r.outcomesOf = nil // what was streamed may be lost
 	r.core = &Core{State: *r.replay(func(record) bool { return true }), policy: r.policy.withDefaults()}
 	return r.activate()
 }
@@ -162,9 +164,8 @@ func (r *rig) rebase() {
 	maps.DeleteFunc(r.blobs, func(key string, _ bool) bool { return !slices.Contains(r.state().Transcript.Blobs(), key) })
 	data, err := proto.Marshal(base)
 	require.NoError(r.t, err)
-	r.journal = []record{{data: data}}
+	r.journal, r.tombstone = []record{{data: data}}, version-1 // the store numbers on
 	r.core.State = *r.replay(func(record) bool { return true })
-	r.core.State.Version = version
 }
 
 // erase does what a deleted agent wants done. The next incarnation is another
@@ -232,6 +233,10 @@ func answer(e Effect) Command {
 		return Prepared{Turn: e.Turn, Messages: []uimessage.Message{user(fmt.Sprintf("p%d", e.Turn))}}
 	case Clean:
 		return Cleaned{Clean: e, Message: message("unused", uimessage.User, "cleaned")}
+	case RunTool:
+		return ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"good"`)}
+	case Compact:
+		return Compacted{Turn: e.Turn, Attempt: e.Attempt, UptoID: "u0", Summary: "in short"}
 	case Deliver:
 		return Delivered{ID: e.ID}
 	case DeleteSub:
@@ -259,6 +264,10 @@ func (r *rig) fail(e Effect, transient bool) Command {
 		return Prepared{Turn: e.Turn, Failed: true}
 	case Clean:
 		return Cleaned{Clean: e, Failed: true}
+	case RunTool:
+		return ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: "The tool failed.", Now: r.now}
+	case Compact:
+		return Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: "It does not fit.", Now: r.now}
 	case DeleteSub:
 		return SubRemoved{}
 	case Deliver:

@@ -25,6 +25,7 @@ type State struct {
 	Recovery   Recovery
 	Outbox     Outbox
 	Desk       Desk
+	Usage      *Usage // of all calls of models; never changed in place; nil: none has told
 	Family     Family
 }
 
@@ -86,7 +87,6 @@ func (s *State) Apply(e Event) {
 		s.Transcript.applyPut(e.MessagesPut)
 	case *pb.Event_MessagesRemoved:
 		s.Transcript.applyRemoved(e.MessagesRemoved)
-		s.dropCalls()
 	case *pb.Event_MessagesMerged:
 		s.Transcript.applyMerged(e.MessagesMerged)
 	case *pb.Event_TurnAccepted:
@@ -127,6 +127,10 @@ func (s *State) Apply(e Event) {
 		s.Outbox.remove(e.DeliveryDropped.GetId())
 	case *pb.Event_StateSet:
 		s.Desk.applyStateSet(e.StateSet)
+	case *pb.Event_McpServerSet:
+		s.Desk.applyMCPSet(e.McpServerSet)
+	case *pb.Event_McpServerRemoved:
+		s.Desk.applyMCPRemoved(e.McpServerRemoved)
 	case *pb.Event_SubAgentRegistered:
 		s.Family.applyRegistered(e.SubAgentRegistered)
 	case *pb.Event_SubAgentRemoving:
@@ -160,7 +164,7 @@ func (s *State) applyCalling(kind any) bool {
 	case *pb.Event_ContextSet:
 		s.Transcript.ClientTools = e.ContextSet.GetClientToolsJson()
 	case *pb.Event_ContextCompacted:
-		s.Transcript.Compaction = Compaction{UptoID: e.ContextCompacted.GetUptoId(), Summary: e.ContextCompacted.GetSummary()}
+		s.applyCompacted(e.ContextCompacted)
 	case *pb.Event_ApprovalDecided:
 		s.applyApprovalDecided(e.ApprovalDecided)
 	case *pb.Event_ContinuationArmed:

@@ -36,6 +36,10 @@ func (c *Core) Step(cmd Command) ([]Event, error) {
 		c.State.Apply(events[i])
 		events = append(events, c.react(events[i])...)
 	}
+	for _, e := range c.orphans(events) {
+		c.State.Apply(e)
+		events = append(events, e)
+	}
 	return events, nil
 }
 
@@ -136,7 +140,11 @@ func (c *Core) react(e Event) []Event {
 	case *pb.Event_LoopStarted:
 		return c.beginLoop(c.State.Turns.Running())
 	case *pb.Event_ToolSettled:
-		return append(c.guardCalling(e.ToolSettled.GetMessageId()), c.afterTool()...)
+		guarded := c.guardCalling(e.ToolSettled.GetMessageId())
+		if e.ToolSettled.GetBy() == pb.Settler_SETTLER_REPAIR {
+			return guarded // the turn is over, or has not begun
+		}
+		return append(guarded, c.afterTool()...)
 	case *pb.Event_TurnEnded:
 		return c.afterTurn(e.TurnEnded)
 	default:

@@ -101,6 +101,7 @@ func (st *Steps) applyStarted(e *pb.StepStarted) {
 func (s *State) applyStepFinished(e *pb.StepFinished) {
 	s.Recovery.Work++
 	s.Steps.Answered = true
+	s.Usage = sum(s.Usage, e.GetUsage())
 	s.Transcript.addStep(e.GetMessageId(), Record{
 		Content: e.GetContentJson(), Segment: e.GetSegment(), Loop: e.GetLoop(), Last: e.GetLast(),
 	})
@@ -109,4 +110,15 @@ func (s *State) applyStepFinished(e *pb.StepFinished) {
 func (s *State) applyStepFailed(e *pb.StepFailed) {
 	s.Steps.RetryAt = e.GetRetryAtMs()
 	s.Recovery.applyFailed(e)
+}
+
+// sum adds what a call of a model has used to a total.
+func sum(total, u *Usage) *Usage {
+	if u == nil {
+		return total
+	}
+	return &Usage{
+		Input: total.GetInput() + u.GetInput(), Output: total.GetOutput() + u.GetOutput(), Reasoning: total.GetReasoning() + u.GetReasoning(),
+		CacheRead: total.GetCacheRead() + u.GetCacheRead(), CacheWrite: total.GetCacheWrite() + u.GetCacheWrite(),
+	}
 }

@@ -126,8 +126,24 @@ func (s *State) applyChunksKept(e *pb.ChunksKept) {
 		}
 	}
 	st.Next = next
-	if t := s.Turns.byID(st.Turn); t != nil {
-		t.MessageID = st.fold.ID()
+	if t := s.Turns.byID(st.Turn); t != nil && t.MessageID != st.fold.ID() {
+		s.rename(t, st.fold.ID())
+	}
+}
+
+// rename gives the message that t writes another id: an author's start chunk may come
+// when a step is over, or a call is open.
+func (s *State) rename(t *Turn, id string) {
+	was := t.MessageID
+	t.MessageID = id
+	for _, r := range s.Transcript.steps[was] {
+		s.Transcript.addStep(id, r)
+	}
+	delete(s.Transcript.steps, was)
+	for _, c := range s.Calls {
+		if c.Turn == t.ID && c.MessageID == was {
+			c.MessageID = id
+		}
 	}
 }
 

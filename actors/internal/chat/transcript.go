@@ -36,7 +36,7 @@ type Message struct {
 	JSON    []byte // compacted if FullRef is set
 	FullRef string // key of the blob that holds it whole
 	Foreign bool   // a client has written it in the assistant's name: no model is shown it
-	Raw     uint64 // the turn that has left it without showing it to the author's sanitizer; 0: none
+	Raw     uint64 // marks what the author's sanitizer has not seen, each change in its own way; 0: it has
 }
 
 func messageFrom(m *pb.StoredMessage) Message {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -117,6 +118,13 @@ var commands = map[string]func(*play, *datadriven.TestData){
 		e, _ := p.firstDue().(DeleteSub)
 		p.do(SubRemoved(e))
 	},
+	"opencall":   (*play).openCall,
+	"returned":   (*play).returned,
+	"result":     (*play).result,
+	"approve":    (*play).approves,
+	"startloop":  (*play).startLoop,
+	"stopped":    (*play).stopped,
+	"compacted":  (*play).compacted,
 	"delete":     func(p *play, d *datadriven.TestData) { p.do(Delete{Reason: "asked", IfUnused: d.HasArg("if-unused")}) },
 	"erase":      func(p *play, _ *datadriven.TestData) { p.erase() },
 	"rest":       func(p *play, d *datadriven.TestData) { p.do(Rest{}) },
@@ -227,7 +235,13 @@ func chunks(input string) []uimessage.Chunk {
 }
 
 func (p *play) call(d *datadriven.TestData) CallModel {
-	e, _ := p.firstDue().(CallModel)
+	var e CallModel
+	work, _ := p.state().Outstanding()
+	for _, w := range work {
+		if w, ok := w.(CallModel); ok {
+			e = w
+		}
+	}
 	return CallModel{
 		Turn: number(d, "turn", e.Turn), Step: uint32(number(d, "step", uint64(e.Step))), Attempt: uint32(number(d, "attempt", uint64(e.Attempt))),
 	}
@@ -235,11 +249,12 @@ func (p *play) call(d *datadriven.TestData) CallModel {
 
 func (p *play) answered(d *datadriven.TestData) {
 	e := p.call(d)
-	p.do(StepAnswered{Last: true, Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(strconv.Quote(d.Input)), Reason: "stop", Model: "m"})
+	p.do(StepAnswered{Last: !d.HasArg("more"), Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Content: []byte(strconv.Quote(d.Input)), Reason: cmp.Or(value(d, "reason"), "stop"), Model: "m", Usage: usage(d)})
 }
 
 func (p *play) erred(d *datadriven.TestData) {
 	cmd := p.fail(p.call(d), d.HasArg("transient")).(StepErred)
+	cmd.Compacts = d.HasArg("compacts")
 	cmd.RetryAfter = int64(number(d, "retry-after", 0))
 	p.do(cmd)
 }

@@ -223,14 +223,14 @@ func (c *Core) endWith(t *Turn, end *pb.TurnEnded, cleaned *uimessage.Message) [
 			cleaned = nil // it has seen another answer
 		}
 		if ok {
-			events = puts(&pb.MessagesPut{Messages: c.answer(t.ID, m, cleaned)})
+			events = puts(&pb.MessagesPut{Messages: c.answer(m, cleaned)})
 		}
 		events = append(events, event(&pb.StreamClosed{Turn: t.ID}))
 	} else {
 		events = puts(&pb.MessagesPut{Messages: c.leftover(t)})
 		settled = c.settleStored(t, false)
 	}
-	return append(append(events, event(end)), settled...)
+	return append(append(events, settled...), event(end))
 }
 
 func (s *State) applyTurnAccepted(e *pb.TurnAccepted) {

@@ -56,7 +56,7 @@ func (s *State) PromptFor(t *Turn) []Entry {
 
 // summed are the messages that a summary stands for.
 func (tr *Transcript) summed() map[string]bool {
-	last, ok := tr.index[tr.Compaction.UptoID]
+	last, ok := tr.index[tr.known(tr.Compaction.UptoID)]
 	if !ok {
 		return nil
 	}

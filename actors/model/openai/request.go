@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -14,8 +13,8 @@ type object = map[string]any
 
 // body is the request in the API's words. Nothing is stored at OpenAI, so all
 // that is to come back travels with the conversation.
-func (m *responsesModel) body(r model.Request) ([]byte, error) {
-	input, err := input(r.Messages)
+func (m *responsesModel) body(r model.Request, ids *content.CallIDs) ([]byte, error) {
+	input, err := input(r.Messages, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +30,16 @@ func (m *responsesModel) body(r model.Request) ([]byte, error) {
 		if reasoning := m.reasoning(); len(reasoning) > 0 {
 			b["reasoning"] = reasoning
 		}
-	} else if r.Temperature != nil { // reasoning models refuse one
-		b["temperature"] = *r.Temperature
+	} else { // reasoning models refuse these
+		if r.Temperature != nil {
+			b["temperature"] = *r.Temperature
+		}
+		if r.TopP != nil {
+			b["top_p"] = *r.TopP
+		}
+	}
+	if len(r.Schema) > 0 {
+		b["text"] = object{"format": object{"type": "json_schema", "name": "answer", "schema": r.Schema}}
 	}
 	if len(r.Tools) > 0 {
 		if b["tools"], err = tools(r.Tools); err != nil {
@@ -42,7 +49,7 @@ func (m *responsesModel) body(r model.Request) ([]byte, error) {
 			b["tool_choice"] = choice
 		}
 	}
-	return json.Marshal(b)
+	return content.Marshal(b, r, metadataKey)
 }
 
 func (m *responsesModel) reasoning() object {
@@ -78,7 +85,7 @@ func toolChoice(choice string) any {
 	return object{"type": "function", "name": choice}
 }
 
-func input(messages []model.Message) ([]object, error) {
+func input(messages []model.Message, ids *content.CallIDs) ([]object, error) {
 	items := []object{}
 	for i, m := range messages {
 		switch m.Role {
@@ -91,10 +98,10 @@ func input(messages []model.Message) ([]object, error) {
 				items = append(items, object{"type": "message", "role": "user", "content": parts})
 			}
 		case model.Assistant:
-			items = append(items, assistantItems(m.Content)...)
+			items = append(items, assistantItems(m.Content, ids)...)
 		case model.ToolRole:
 			for _, c := range m.Content {
-				items = append(items, object{"type": "function_call_output", "call_id": c.CallID, "output": content.ToolOutput(c)})
+				items = append(items, object{"type": "function_call_output", "call_id": ids.Wire(c.CallID), "output": content.ToolOutput(c)})
 			}
 		default:
 			return nil, fmt.Errorf("message %d: role %q is not user, assistant or tool", i, m.Role)
@@ -136,7 +143,7 @@ func filePart(c model.Content) object {
 // assistantItems gives back the items that the message was. The API refuses
 // reasoning without the item that it led to, so what has lost its follower (an
 // answer that was cut off) is left out.
-func assistantItems(contents []model.Content) []object {
+func assistantItems(contents []model.Content, ids *content.CallIDs) []object {
 	var out, reasoning []object // reasoning waits for its follower
 	for _, c := range contents {
 		m := unpack(c.Metadata)
@@ -154,7 +161,7 @@ func assistantItems(contents []model.Content) []object {
 			}
 			item = textItem(c, m)
 		case model.ToolCallContent:
-			item = object{"type": "function_call", "call_id": c.CallID, "name": c.Tool, "arguments": content.ToolInput(c)}
+			item = object{"type": "function_call", "call_id": ids.Wire(c.CallID), "name": c.Tool, "arguments": content.ToolInput(c)}
 			if m.ItemID != "" {
 				item["id"] = m.ItemID
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/openaisdk"
 )
@@ -30,7 +31,8 @@ func (m *responsesModel) Name() string { return "openai/" + m.config.Model }
 // trailing assistant message for a finished one.
 func (m *responsesModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
-		body, err := m.body(r)
+		ids := content.NewCallIDs(metadataKey, r.Messages)
+		body, err := m.body(r, ids)
 		if err != nil {
 			yield(nil, failure.Unusable("openai", err))
 			return
@@ -39,10 +41,10 @@ func (m *responsesModel) Stream(ctx context.Context, r model.Request) iter.Seq2[
 		if r.Key != "" {
 			options = append(options, option.WithHeader("Idempotency-Key", r.Key))
 		}
-		inner, end := new(openaisdk.Call).Context(ctx)
+		inner, end := (&openaisdk.Call{Headers: r.Headers, Mender: openaisdk.Events{}}).Context(ctx)
 		defer end()
 		stream := m.service.NewStreaming(inner, responses.ResponseNewParams{}, options...)
-		t := translation{sdk: m.sdk}
+		t := translation{sdk: m.sdk, ids: ids}
 		for stream.Next() {
 			parts, err := t.event(stream.Current())
 			for _, p := range parts {

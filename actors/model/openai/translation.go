@@ -1,12 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/openaisdk"
 )
@@ -40,10 +42,13 @@ func unpack(m model.Metadata) (out metadata) {
 // block; each part of a reasoning's summary is one.
 type translation struct {
 	sdk       openaisdk.Config
-	text      string           // item whose text is open
-	reasoning string           // block that is open: item and summary part
-	reasoned  string           // item of the last reasoning block that was opened
-	calls     map[int64]string // call ids of function calls under way, by output index
+	ids       *content.CallIDs
+	text      string            // item whose text is open
+	reasoning string            // block that is open: item and summary part
+	reasoned  string            // item of the last reasoning block that was opened
+	calls     map[string]string // our ids of function calls that have begun, by item
+	ended     map[string]bool   // items that have
+	said      map[string]bool   // items of text that have begun
 	called    bool
 	sources   int
 	finished  bool
@@ -60,7 +65,7 @@ func (t *translation) event(e responses.ResponseStreamEventUnion) ([]model.Part,
 	case "response.reasoning_text.delta":
 		return t.reasoningDelta(e.ItemID, e.ItemID, e.Delta), nil
 	case "response.function_call_arguments.delta":
-		if id, ok := t.calls[e.OutputIndex]; ok {
+		if id, ok := t.calls[e.ItemID]; ok {
 			return []model.Part{model.ToolInputDelta{CallID: id, Text: e.Delta}}, nil
 		}
 	case "response.output_text.annotation.added":
@@ -85,17 +90,27 @@ func (t *translation) added(e responses.ResponseStreamEventUnion) []model.Part {
 	if e.Item.Type != "function_call" {
 		return nil
 	}
+	return t.begin(nil, e.Item)
+}
+
+// begin begins the call of an item.
+func (t *translation) begin(out []model.Part, item responses.ResponseOutputItemUnion) []model.Part {
 	if t.calls == nil {
-		t.calls = map[int64]string{}
+		t.calls = map[string]string{}
 	}
-	t.calls[e.OutputIndex] = e.Item.CallID
-	return []model.Part{model.ToolInputStart{CallID: e.Item.CallID, Tool: e.Item.Name}}
+	id := t.ids.Take(cmp.Or(item.CallID, item.ID))
+	t.calls[item.ID] = id
+	return append(out, model.ToolInputStart{CallID: id, Tool: item.Name})
 }
 
 func (t *translation) textDelta(item, delta string) (out []model.Part) {
 	if t.text != item {
 		out = t.endText(out, metadata{ItemID: t.text})
 		t.text = item
+		if t.said == nil {
+			t.said = map[string]bool{}
+		}
+		t.said[item] = true
 		out = append(out, model.TextStart{ID: item})
 	}
 	return append(out, model.TextDelta{ID: item, Text: delta})
@@ -131,11 +146,26 @@ func (t *translation) endReasoning(out []model.Part, m metadata) []model.Part {
 	return out
 }
 
-// done ends an item. Only now is its encrypted content final.
+// done ends an item. Only now is its encrypted content final. What a server has
+// not streamed of it comes now.
 func (t *translation) done(item responses.ResponseOutputItemUnion) (out []model.Part) {
+	if t.ended == nil {
+		t.ended = map[string]bool{}
+	}
+	if item.ID != "" && t.ended[item.ID] {
+		return nil
+	}
+	t.ended[item.ID] = true
 	m := metadata{ItemID: item.ID, EncryptedContent: item.EncryptedContent, Phase: phase(item)}
 	switch item.Type {
 	case "message":
+		if !t.said[item.ID] {
+			for _, c := range item.Content {
+				if s := c.Text + c.Refusal; s != "" {
+					out = append(out, t.textDelta(item.ID, s)...)
+				}
+			}
+		}
 		return t.endText(out, m)
 	case "reasoning":
 		if t.reasoned != item.ID && m.EncryptedContent != "" { // thinking that nobody may read
@@ -143,12 +173,25 @@ func (t *translation) done(item responses.ResponseOutputItemUnion) (out []model.
 		}
 		return t.endReasoning(out, m)
 	case "function_call":
-		t.called = true
-		return append(out, model.ToolCall{
-			CallID: item.CallID, Tool: item.Name, Input: json.RawMessage(item.Arguments.OfString), Metadata: m.pack(),
-		})
+		return t.call(item, m)
 	}
 	return out
+}
+
+// call ends a call. One that the answer's limit has cut is none.
+func (t *translation) call(item responses.ResponseOutputItemUnion, m metadata) (out []model.Part) {
+	if _, begun := t.calls[item.ID]; !begun {
+		out = t.begin(out, item)
+	}
+	if item.Status == "incomplete" {
+		return out
+	}
+	t.called = true
+	id := t.calls[item.ID]
+	delete(t.calls, item.ID)
+	return append(out, model.ToolCall{
+		CallID: id, Tool: item.Name, Input: json.RawMessage(cmp.Or(item.Arguments.OfString, "{}")), Metadata: t.ids.Metadata(id, m.pack()),
+	})
 }
 
 // phase reads a field that only some models send.
@@ -186,7 +229,13 @@ func (t *translation) source(raw string) []model.Part {
 
 func (t *translation) finish(r responses.Response) []model.Part {
 	t.finished = true
-	out := t.endReasoning(t.endText(nil, metadata{ItemID: t.text}), metadata{ItemID: t.reasoned})
+	var rest []model.Part
+	if r.IncompleteDetails.Reason == "" {
+		for _, item := range r.Output { // what has had no event of its own
+			rest = append(rest, t.done(item)...)
+		}
+	}
+	out := t.endReasoning(t.endText(rest, metadata{ItemID: t.text}), metadata{ItemID: t.reasoned})
 	reason := model.Stop
 	switch {
 	case r.IncompleteDetails.Reason == "max_output_tokens":

@@ -34,9 +34,9 @@ type Config struct {
 	// message at the end of a request. Most local servers do; vLLM does not
 	// unless it is told to, and starts a new answer.
 	RefusesPrefill bool
-	// NoDone says that the endpoint does not send "data: [DONE]" at the end of a
-	// stream. By default a stream without it counts as cut off.
-	NoDone bool
+	// OmitsReasoning says that reasoning does not go back to the endpoint with the
+	// answer that it led to. Some endpoints want it there, and others refuse it.
+	OmitsReasoning bool
 }
 
 // New returns the model. It does not contact the endpoint. The error names the
@@ -61,5 +61,5 @@ func New(c Config) (model.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Provider, err)
 	}
-	return &completions.Model{Config: sdk, Language: language, Prefills: !c.RefusesPrefill, NoDone: c.NoDone}, nil
+	return &completions.Model{Config: sdk, Language: language, Prefills: !c.RefusesPrefill, OmitsReasoning: c.OmitsReasoning}, nil
 }

@@ -2,7 +2,6 @@ package openaicompat_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -113,28 +112,19 @@ func TestExtraContentOfACallComesBackByteForByte(t *testing.T) {
 	}
 }
 
-func TestAnEndpointWithoutDoneEndsWithItsFinishReason(t *testing.T) {
-	answer := func(_ *providerwire.Request, w *providerwire.Writer) {
+// A finish reason says that the answer is whole, also where "[DONE]" is missing
+// or the connection breaks; without either it is not, however whole a call looks.
+func TestAnAnswerIsWholeWithItsFinishReason(t *testing.T) {
+	_, m := serve(t, func(_ *providerwire.Request, w *providerwire.Writer) {
 		w.Text("all")
 		w.Raw("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
 		w.Cut()
+	}, nil)
+	if got := modelsuite.Text(modelsuite.Whole(t, m, modelsuite.Ask("hi"))); got != "all" {
+		t.Errorf("%q", got)
 	}
-	_, strict := serve(t, answer, nil)
-	var e *model.Error
-	if _, err := modelsuite.Collect(t, t.Context(), strict, modelsuite.Ask("hi")); !errors.As(err, &e) || e.Cause != model.Transient {
-		t.Errorf("by default: %v", err)
-	}
-	_, lenient := serve(t, answer, func(c *openaicompat.Config) { c.NoDone = true })
-	if got := modelsuite.Text(modelsuite.Whole(t, lenient, modelsuite.Ask("hi"))); got != "all" {
-		t.Errorf("with NoDone: %q", got)
-	}
-}
-
-// A call whose JSON looks whole is still not a call if the stream broke off.
-func TestACallOfAStreamThatBrokeOffIsNotMade(t *testing.T) {
-	_, m := serve(t, func(_ *providerwire.Request, w *providerwire.Writer) {
+	_, m = serve(t, func(_ *providerwire.Request, w *providerwire.Writer) {
 		w.Call("c1", "look", `{"at":1}`)
-		w.Raw("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n")
 		w.Cut()
 	}, nil)
 	parts, err := modelsuite.Collect(t, t.Context(), m, modelsuite.Ask("hi"))

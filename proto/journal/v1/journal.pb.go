@@ -1815,7 +1815,7 @@ type StoredMessage struct {
 	Json          []byte                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`                      // the UI message, compacted if full_ref is set
 	FullRef       string                 `protobuf:"bytes,4,opt,name=full_ref,json=fullRef,proto3" json:"full_ref,omitempty"` // key of the blob that holds it whole
 	Foreign       bool                   `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`               // a client has written it in the assistant's name: people are shown it, models are not
-	Raw           uint64                 `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // the turn that has left it without showing it to the author's sanitizer; 0: none
+	Raw           uint64                 `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                       // marks what the author's sanitizer has not seen; no two changes have the same; 0: it has
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2854,7 +2854,7 @@ type ToolSettled struct {
 	Who           string  `protobuf:"bytes,7,opt,name=who,proto3" json:"who,omitempty"` // whom the client speaks for, if that is known
 	AtMs          int64   `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	Chunked       bool    `protobuf:"varint,9,opt,name=chunked,proto3" json:"chunked,omitempty"` // the stream's chunks say it
-	Raw           uint64  `protobuf:"varint,10,opt,name=raw,proto3" json:"raw,omitempty"`        // the turn that has left the message without showing it to the author's sanitizer
+	Raw           uint64  `protobuf:"varint,10,opt,name=raw,proto3" json:"raw,omitempty"`        // as in StoredMessage
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3023,7 +3023,7 @@ type ApprovalDecided struct {
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"` // whom the client speaks for, if that is known
 	AtMs          int64                  `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	Raw           uint64                 `protobuf:"varint,8,opt,name=raw,proto3" json:"raw,omitempty"`  // as in ToolSettled
+	Raw           uint64                 `protobuf:"varint,8,opt,name=raw,proto3" json:"raw,omitempty"`  // as in StoredMessage
 	Page          string                 `protobuf:"bytes,9,opt,name=page,proto3" json:"page,omitempty"` // of the client that has decided
 	Now           bool                   `protobuf:"varint,10,opt,name=now,proto3" json:"now,omitempty"` // it does not ask for a continuation
 	unknownFields protoimpl.UnknownFields

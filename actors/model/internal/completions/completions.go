@@ -1,16 +1,19 @@
 // Package completions speaks OpenAI's Chat Completions, for OpenAI and for the
-// many endpoints that have copied it. The stream is read by charm.land/fantasy;
-// requests are put together here, since its own conversion keeps only one text of
-// a message, knows no file by URL and drops fields that must come back.
+// many endpoints that have copied it. The stream is read by charm.land/fantasy,
+// after a mender has made it regular; requests are put together here, since its own
+// conversion keeps only one text of a message, knows no file by URL and drops
+// fields that must come back.
 package completions
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"charm.land/fantasy"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/openaisdk"
 )
@@ -21,9 +24,8 @@ type Model struct {
 	Language fantasy.LanguageModel
 	// Prefills: a trailing assistant message is continued.
 	Prefills bool
-	// NoDone: the endpoint ends a stream without "data: [DONE]"; a finish
-	// reason alone makes the answer complete.
-	NoDone bool
+	// OmitsReasoning: reasoning does not go back to the endpoint.
+	OmitsReasoning bool
 }
 
 var _ model.Prefiller = (*Model)(nil)
@@ -37,12 +39,14 @@ func (m *Model) Prefill() bool { return m.Prefills }
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
-		call, err := fantasyCall(r)
+		ids := content.NewCallIDs(metadataKey, r.Messages)
+		mender := newMender(ids)
+		call, fields, err := m.call(r, ids)
 		if err != nil {
 			yield(nil, failure.Unusable(m.Config.Provider, err))
 			return
 		}
-		wire := &openaisdk.Call{}
+		wire := &openaisdk.Call{Headers: r.Headers, Fields: fields, Mender: mender}
 		inner, end := wire.Context(ctx)
 		defer end()
 		stream, err := m.Language.Stream(inner, call)
@@ -50,29 +54,36 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Par
 			yield(nil, m.Config.Failure(ctx, err))
 			return
 		}
-		m.relay(ctx, wire, stream, yield)
+		m.relay(ctx, &translation{wire: mender}, stream, yield)
 	}
 }
 
+// call is the request in the library's terms, and what it has no words for.
+func (m *Model) call(r model.Request, ids *content.CallIDs) (call fantasy.Call, more map[string]json.RawMessage, err error) {
+	messages, err := m.messages(r, ids)
+	if err != nil {
+		return call, nil, err
+	}
+	if more, err = fields(r); err != nil {
+		return call, nil, err
+	}
+	call, err = fantasyCall(messages, r)
+	return call, more, err
+}
+
 // relay hands the stream over part by part.
-func (m *Model) relay(ctx context.Context, wire *openaisdk.Call, stream fantasy.StreamResponse, yield func(model.Part, error) bool) {
-	complete := func() bool { return m.NoDone || wire.Done() }
-	var t translation
+func (m *Model) relay(ctx context.Context, t *translation, stream fantasy.StreamResponse, yield func(model.Part, error) bool) {
 	for p := range stream {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			yield(nil, failure.Broken(ctx, m.Config.Provider, ctx.Err()))
 			return
-		}
-		switch p.Type {
-		case fantasy.StreamPartTypeError:
+		case p.Type == fantasy.StreamPartTypeError:
 			yield(nil, m.Config.Failure(ctx, p.Error))
 			return
-		// Both come only after the whole body has been read.
-		case fantasy.StreamPartTypeToolCall, fantasy.StreamPartTypeFinish:
-			if !complete() || p.FinishReason == fantasy.FinishReasonError {
-				yield(nil, failure.Broken(ctx, m.Config.Provider, failure.ErrTruncated))
-				return
-			}
+		case p.Type == fantasy.StreamPartTypeFinish && p.FinishReason == fantasy.FinishReasonError:
+			yield(nil, failure.Broken(ctx, m.Config.Provider, failure.ErrTruncated))
+			return
 		}
 		for _, part := range t.parts(p) {
 			if !yield(part, nil) {

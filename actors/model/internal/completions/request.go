@@ -14,14 +14,11 @@ import (
 
 // fantasyCall puts the request into the library's terms. The messages travel
 // through it as one part, which toPrompt takes apart.
-func fantasyCall(r model.Request) (fantasy.Call, error) {
-	messages, err := wireMessages(r)
-	if err != nil {
-		return fantasy.Call{}, err
-	}
+func fantasyCall(messages []wireMessage, r model.Request) (fantasy.Call, error) {
 	call := fantasy.Call{
 		Prompt:      fantasy.Prompt{{Role: fantasy.MessageRoleUser, Content: []fantasy.MessagePart{promptPart{messages}}}},
 		Temperature: r.Temperature,
+		TopP:        r.TopP,
 	}
 	if r.MaxOutputTokens > 0 {
 		call.MaxOutputTokens = &r.MaxOutputTokens
@@ -43,6 +40,28 @@ func fantasyCall(r model.Request) (fantasy.Call, error) {
 	return call, nil
 }
 
+// fields are those of the body that the library knows no word for.
+func fields(r model.Request) (map[string]json.RawMessage, error) {
+	ours := map[string]any{}
+	if len(r.StopSequences) > 0 {
+		ours["stop"] = r.StopSequences
+	}
+	if r.Seed != nil {
+		ours["seed"] = *r.Seed
+	}
+	if len(r.Schema) > 0 {
+		ours["response_format"] = map[string]any{
+			"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": r.Schema},
+		}
+	}
+	raw, err := content.Marshal(ours, r, metadataKey)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]json.RawMessage
+	return out, json.Unmarshal(raw, &out)
+}
+
 // promptPart carries finished messages through the library.
 type promptPart struct{ messages []wireMessage }
 
@@ -52,11 +71,13 @@ func (promptPart) Options() fantasy.ProviderOptions { return nil }
 // wireMessage is a message as Chat Completions has it. Content is a string or a
 // list of wireContent.
 type wireMessage struct {
-	Role       string     `json:"role"`
-	Content    any        `json:"content,omitempty"`
-	Reasoning  *string    `json:"reasoning_content,omitempty"`
-	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Role           string            `json:"role"`
+	Content        any               `json:"content,omitempty"`
+	Reasoning      *string           `json:"reasoning_content,omitempty"`
+	OtherReasoning *string           `json:"reasoning,omitempty"`
+	Details        []json.RawMessage `json:"reasoning_details,omitempty"`
+	ToolCalls      []wireCall        `json:"tool_calls,omitempty"`
+	ToolCallID     string            `json:"tool_call_id,omitempty"`
 }
 
 type wireCall struct {
@@ -93,24 +114,23 @@ type wireAudio struct {
 	Format string `json:"format"`
 }
 
-func wireMessages(r model.Request) ([]wireMessage, error) {
-	var out []wireMessage
+// messages are those of the request, or the error of the one that cannot be sent.
+func (m *Model) messages(r model.Request, ids *content.CallIDs) (out []wireMessage, err error) {
 	if r.Instructions != "" {
 		out = append(out, wireMessage{Role: "system", Content: r.Instructions})
 	}
-	for i, m := range r.Messages {
-		var err error
-		switch m.Role {
+	for i, message := range r.Messages {
+		switch message.Role {
 		case model.User:
-			out, err = appendUser(out, m)
+			out, err = appendUser(out, message)
 		case model.Assistant:
-			out = appendAssistant(out, m)
+			out = m.appendAssistant(out, message, ids)
 		case model.ToolRole:
-			for _, c := range m.Content {
-				out = append(out, wireMessage{Role: "tool", Content: content.ToolOutput(c), ToolCallID: c.CallID})
+			for _, c := range message.Content {
+				out = append(out, wireMessage{Role: "tool", Content: content.ToolOutput(c), ToolCallID: ids.Wire(c.CallID)})
 			}
 		default:
-			err = fmt.Errorf("role %q is not user, assistant or tool", m.Role)
+			err = fmt.Errorf("role %q is not user, assistant or tool", message.Role)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
@@ -146,11 +166,11 @@ func appendUser(out []wireMessage, m model.Message) ([]wireMessage, error) {
 // appendAssistant joins the texts of the message: the protocol has one. Texts
 // that follow each other are pieces of one answer; what was between others
 // becomes a blank line.
-func appendAssistant(out []wireMessage, m model.Message) []wireMessage {
+func (m *Model) appendAssistant(out []wireMessage, message model.Message, ids *content.CallIDs) []wireMessage {
 	w := wireMessage{Role: "assistant"}
-	var text, reasoning strings.Builder
+	var text strings.Builder
 	previous := model.TextContent
-	for _, c := range m.Content {
+	for _, c := range message.Content {
 		switch c.Kind {
 		case model.TextContent:
 			if previous != model.TextContent && text.Len() > 0 {
@@ -158,25 +178,39 @@ func appendAssistant(out []wireMessage, m model.Message) []wireMessage {
 			}
 			text.WriteString(c.Text)
 		case model.ReasoningContent:
-			reasoning.WriteString(c.Text)
-			s := reasoning.String()
-			w.Reasoning = &s
+			if t, ours := unpackThought(c.Metadata); ours && !m.OmitsReasoning {
+				w.addReasoning(c.Text, t.Field)
+			}
 		case model.ToolCallContent:
 			w.ToolCalls = append(w.ToolCalls, wireCall{
-				ID: c.CallID, Type: "function", Extra: c.Metadata[metadataKey],
+				ID: ids.Wire(c.CallID), Type: "function", Extra: c.Metadata[metadataKey],
 				Function: wireFunction{Name: c.Tool, Arguments: content.ToolInput(c)},
 			})
 		default: // nothing else is an assistant's that the protocol takes back
+		}
+		if t, _ := unpackThought(c.Metadata); !m.OmitsReasoning {
+			w.Details = append(w.Details, t.Details...)
 		}
 		previous = c.Kind
 	}
 	if text.Len() > 0 {
 		w.Content = text.String()
 	}
-	if w.Content == nil && w.ToolCalls == nil && w.Reasoning == nil {
+	if w.Content == nil && w.ToolCalls == nil && w.Reasoning == nil && w.OtherReasoning == nil {
 		return out
 	}
 	return append(out, w)
+}
+
+func (w *wireMessage) addReasoning(text, field string) {
+	to := &w.Reasoning
+	if field == "reasoning" {
+		to = &w.OtherReasoning
+	}
+	if *to != nil {
+		text = **to + text
+	}
+	*to = &text
 }
 
 func fileContent(c model.Content) (wireContent, error) {

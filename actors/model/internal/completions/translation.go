@@ -12,6 +12,7 @@ import (
 // A translation turns one answer's stream parts into ours. Blocks get numbers
 // of their own: the library uses "0" for each text and each reasoning.
 type translation struct {
+	wire      *mender
 	blocks    int
 	text      string // id of the open text; "" if none is open
 	reasoning string // id of the open reasoning; "" if none is open
@@ -45,7 +46,7 @@ func (t *translation) parts(p fantasy.StreamPart) []model.Part {
 	case fantasy.StreamPartTypeSource:
 		return []model.Part{model.Source{ID: p.ID, URL: p.URL, Title: p.Title}}
 	case fantasy.StreamPartTypeFinish:
-		return append(t.endReasoning(t.endText(nil)), t.finish(p))
+		return append(t.endReasoning(t.endSigned(nil)), t.finish(p))
 	}
 	return nil // starts, which come with their first delta; ends of tool input; warnings
 }
@@ -77,8 +78,26 @@ func (t *translation) endText(out []model.Part) []model.Part {
 
 func (t *translation) endReasoning(out []model.Part) []model.Part {
 	if t.reasoning != "" {
-		out = append(out, model.ReasoningEnd{ID: t.reasoning})
+		out = append(out, model.ReasoningEnd{ID: t.reasoning, Metadata: t.thought().pack()})
 		t.reasoning = ""
+	}
+	return out
+}
+
+// endSigned is endText at the end of the answer: it takes what of reasoning came
+// too late for a block of its own.
+func (t *translation) endSigned(out []model.Part) []model.Part {
+	if t.text != "" && t.reasoning == "" && len(t.wire.details) > 0 {
+		out = append(out, model.TextEnd{ID: t.text, Metadata: thought{Details: t.wire.takeDetails()}.pack()})
+		t.text = ""
+	}
+	return t.endText(out)
+}
+
+func (t *translation) thought() thought {
+	out := thought{Details: t.wire.takeDetails()}
+	if t.wire.field != usualField {
+		out.Field = t.wire.field
 	}
 	return out
 }
@@ -90,9 +109,16 @@ func (t *translation) block() string {
 
 func (t *translation) call(p fantasy.StreamPart) model.Part {
 	c := model.ToolCall{CallID: p.ID, Tool: p.ToolCallName, Input: json.RawMessage(p.ToolCallInput)}
-	if x := t.extra[p.ID]; x != nil {
-		c.Metadata = model.Metadata{metadataKey: x}
+	if details := t.wire.takeDetails(); len(details) > 0 {
+		c.Metadata = thought{Details: details}.pack()
 	}
+	if x := t.extra[p.ID]; x != nil {
+		if c.Metadata == nil {
+			c.Metadata = model.Metadata{}
+		}
+		c.Metadata[metadataKey] = x
+	}
+	c.Metadata = t.wire.ids.Metadata(p.ID, c.Metadata)
 	return c
 }
 
@@ -104,8 +130,10 @@ func (t *translation) finish(p fantasy.StreamPart) model.Part {
 		fantasy.FinishReasonToolCalls:     model.ToolCalls,
 	}[p.FinishReason]
 	switch {
-	case reason == model.Stop && t.calls > 0: // some endpoints say "stop" after calls
+	case t.calls > 0 && (reason == model.Stop || reason == ""): // some servers say so after calls
 		reason = model.ToolCalls
+	case t.calls == 0 && reason == model.ToolCalls: // and some this after none
+		reason = model.Stop
 	case reason == "":
 		reason = model.OtherReason
 	}

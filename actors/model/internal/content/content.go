@@ -84,10 +84,14 @@ func ToolInput(c model.Content) string {
 	return string(wrapped)
 }
 
-// ToolOutput is the result's output as text: a JSON string is unpacked.
+// ToolOutput is the result's output as text: a JSON string is unpacked. A result
+// without output is its Text.
 func ToolOutput(c model.Content) string {
+	if len(c.Output) == 0 {
+		return c.Text
+	}
 	var s string
-	if json.Unmarshal(c.Output, &s) == nil && len(c.Output) > 0 && bytes.TrimSpace(c.Output)[0] == '"' {
+	if json.Unmarshal(c.Output, &s) == nil && bytes.TrimSpace(c.Output)[0] == '"' {
 		return s
 	}
 	return string(c.Output)
