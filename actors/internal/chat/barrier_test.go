@@ -19,7 +19,9 @@ func TestNothingFollowsAContinuationThatFails(t *testing.T) {
 			calls := func(id string) {
 				r.keep(uimessage.Chunk{Type: "start"}, uimessage.Chunk{Type: "tool-input-available", ToolCallID: id, ToolName: "t", Input: []byte(`{}`)})
 			}
-			result := func(id string) { r.must(Answer{CallID: id, Output: []byte(`1`), Continue: true, Now: r.now, Ids: r.ids()}) }
+			result := func(id string) {
+				r.must(Answer{CallID: id, Output: []byte(`1`), Continue: true, Now: r.now, Ids: r.ids()})
+			}
 			r.must(submit("r1", user("u1")))
 			calls("c1")
 			e := answer(r.due()).(StepAnswered)
