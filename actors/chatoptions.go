@@ -198,7 +198,7 @@ func (a *shell) hangUp() {
 func (a *shell) answering(c *caller) bool {
 	return slices.ContainsFunc(a.core.State.Calls, func(call *chat.Call) bool {
 		ours := slices.ContainsFunc(c.tools, func(t Tool) bool { return t.Name == call.Tool })
-		return ours && a.running[chat.RunTool{CallID: call.ID, Attempt: call.Attempt}.Key()] != nil
+		return ours && a.running[chat.RunTool{Turn: call.Turn, CallID: call.ID, Attempt: call.Attempt}.Key()] != nil
 	})
 }
 

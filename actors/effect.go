@@ -113,7 +113,7 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 	case chat.CallModel:
 		return chat.StepErred{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Cause: "panic", Public: generalFailure, Text: valid(err.Error()), Now: nowMS()}
 	case chat.RunTool:
-		return chat.ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: toolPanicked, Now: nowMS()}
+		return chat.ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: toolPanicked, Now: nowMS()}
 	case chat.Compact:
 		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure, Text: valid(err.Error()), Now: nowMS()}
 	case chat.Handle:

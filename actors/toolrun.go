@@ -13,7 +13,7 @@ import (
 // prepareTool runs a call of the server's.
 func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 	t, c := a.core.State.Turns.Running(), a.core.State.Call(e.CallID)
-	outcome := chat.ToolReturned{CallID: e.CallID, Attempt: e.Attempt}
+	outcome := chat.ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt}
 	setup := a.loopSetup(t, a.entries(t))
 	out, log, me := newStream(a, t.ID, t.Attempt, t.Request), a.log.With("request", t.Request, "call", c.ID, "tool", c.Tool), a.addr
 	name, input := c.Tool, c.Input

@@ -75,6 +75,7 @@ type (
 	// ToolReturned is the outcome of RunTool. A call that was settled meanwhile stays
 	// as it is; that of a turn that is over is noted, if its call is still open.
 	ToolReturned struct {
+		Turn    uint64
 		CallID  string
 		Attempt uint32
 		Output  json.RawMessage
@@ -126,8 +127,10 @@ func (StartLoop) command()    {}
 func (Compacted) command()    {}
 
 type (
-	// RunTool runs a call of the server's.
+	// RunTool runs a call of the server's. Turn tells calls of one id apart: a provider
+	// may use an id again in another answer.
 	RunTool struct {
+		Turn    uint64
 		CallID  string
 		Attempt uint32
 	}

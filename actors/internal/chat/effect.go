@@ -51,7 +51,7 @@ func (Erase) effect()     {}
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%d/%d/%d", e.Turn, e.Step, e.Attempt) }
 func (e Handle) Key() string    { return fmt.Sprintf("handle/%d/%d", e.Turn, e.Attempt) }
-func (e RunTool) Key() string   { return fmt.Sprintf("tool/%s/%d", e.CallID, e.Attempt) }
+func (e RunTool) Key() string   { return fmt.Sprintf("tool/%d/%s/%d", e.Turn, e.CallID, e.Attempt) }
 func (e Compact) Key() string   { return fmt.Sprintf("compact/%d/%d", e.Turn, e.Attempt) }
 func (e Prepare) Key() string   { return fmt.Sprintf("prepare/%d", e.Turn) }
 func (e Clean) Key() string     { return fmt.Sprintf("clean/%s/%d", e.ID, e.Mark) }
@@ -121,7 +121,7 @@ func (s *State) turnDue(t *Turn) ([]Effect, Wait) {
 	default:
 		for _, c := range s.Calls {
 			if c.Turn == t.ID && c.runs() {
-				work = append(work, RunTool{CallID: c.ID, Attempt: c.Attempt})
+				work = append(work, RunTool{Turn: c.Turn, CallID: c.ID, Attempt: c.Attempt})
 			}
 		}
 	}

@@ -49,6 +49,9 @@ func (p *player) call(how int) {
 	p.fresh++
 	call := callKinds[how%len(callKinds)]
 	call.ID, call.Tool, call.Input = fmt.Sprint("k", p.fresh), "t", []byte(`{}`)
+	if how%5 == 4 && p.free("again") {
+		call.ID = "again" // as providers do that count from the start in each answer
+	}
 	if call.ApprovalID != "" {
 		call.ApprovalID += call.ID
 	}
@@ -65,6 +68,16 @@ func (p *player) call(how int) {
 	}
 	p.keep(chunks...)
 	p.track()
+}
+
+// free reports whether a call's id is neither open nor in the answer that is being
+// written: the shell gives no such id.
+func (p *player) free(id string) bool {
+	m, _ := p.state().Transcript.Message(p.state().Writing(p.state().Turns.Running()))
+	if p.state().Stream.Open {
+		m = p.state().Stream.Message()
+	}
+	return p.state().Call(id) == nil && !callIn(m, id).IsTool()
 }
 
 // answerStep ends the model's answer as the shell does: it is the last one if no call
@@ -104,7 +117,7 @@ func (p *player) runTool(how int) {
 		return // dies between the chunk and its outcome
 	}
 	p.outcome(ToolReturned{
-		CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"returned"`), Failed: how%5 == 4, Text: "no", Chunked: how%3 == 1, Now: p.now,
+		Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"returned"`), Failed: how%5 == 4, Text: "no", Chunked: how%3 == 1, Now: p.now,
 	})
 }
 
@@ -273,14 +286,18 @@ func (p *player) checkJournal() {
 	for _, rec := range p.journal {
 		e := p.decode(rec)
 		switch {
-		case e.GetBase() != nil, e.GetAgentCreated() != nil:
+		case e.GetCleared() != nil:
+			clear(opened)
+			clear(started)
+			clear(settled)
+		case e.GetBase() != nil:
 			for _, c := range e.GetBase().GetCalls() {
 				opened[c.GetOpened().GetCallId()] = c.GetOpened()
 			}
 		case e.GetToolCallOpened() != nil:
 			id := e.GetToolCallOpened().GetCallId()
-			require.Nil(p.t, opened[id], "call %s is opened twice", id)
-			opened[id] = e.GetToolCallOpened()
+			require.True(p.t, opened[id] == nil || settled[id], "call %s is opened twice", id)
+			opened[id], started[id], settled[id] = e.GetToolCallOpened(), 0, false
 		case e.GetToolStarted() != nil:
 			id := e.GetToolStarted().GetCallId()
 			started[id]++

@@ -121,7 +121,7 @@ func (c *Core) endLoop(t *Turn, reason, failed string, cleaned *uimessage.Messag
 func (c *Core) decideToolReturned(cmd ToolReturned) []Event {
 	s := &c.State
 	call := s.Call(cmd.CallID)
-	if call == nil || !call.runs() || call.Attempt != cmd.Attempt {
+	if call == nil || !call.runs() || call.Turn != cmd.Turn || call.Attempt != cmd.Attempt {
 		return nil
 	}
 	id, p, ok := s.Part(cmd.CallID)

@@ -234,7 +234,7 @@ func answer(e Effect) Command {
 	case Clean:
 		return Cleaned{Clean: e, Message: message("unused", uimessage.User, "cleaned")}
 	case RunTool:
-		return ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"good"`)}
+		return ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"good"`)}
 	case Compact:
 		return Compacted{Turn: e.Turn, Attempt: e.Attempt, UptoID: "u0", Summary: "in short"}
 	case Deliver:
@@ -265,7 +265,7 @@ func (r *rig) fail(e Effect, transient bool) Command {
 	case Clean:
 		return Cleaned{Clean: e, Failed: true}
 	case RunTool:
-		return ToolReturned{CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: "The tool failed.", Now: r.now}
+		return ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: "The tool failed.", Now: r.now}
 	case Compact:
 		return Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: "It does not fit.", Now: r.now}
 	case DeleteSub:

@@ -34,7 +34,7 @@ func (p *play) openCall(d *datadriven.TestData) {
 
 // returned is the outcome of a call of the server's, whose chunk was shown or not.
 func (p *play) returned(d *datadriven.TestData) {
-	cmd := ToolReturned{CallID: word(d, 0), Attempt: uint32(number(d, "attempt", 1)), Output: []byte(d.Input), Failed: d.HasArg("failed"), Now: p.now}
+	cmd := ToolReturned{Turn: p.state().Turns.Last, CallID: word(d, 0), Attempt: uint32(number(d, "attempt", 1)), Output: []byte(d.Input), Failed: d.HasArg("failed"), Now: p.now}
 	if cmd.Failed {
 		cmd.Output, cmd.Text = nil, d.Input
 	}
