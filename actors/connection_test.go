@@ -200,7 +200,7 @@ func TestTermsDecideOverASocket(t *testing.T) {
 			Terms: func(ctx context.Context, self *actors.Self, r *http.Request) (actors.Terms, error) {
 				switch who := r.URL.Query().Get("who"); who {
 				case "guest":
-					return actors.Terms{Readonly: true, NoIdentity: true}, nil
+					return actors.Terms{Readonly: true, NoIdentity: true, Who: who}, nil
 				case "machine":
 					return actors.Terms{NoProtocol: true}, self.SetState(ctx, who)
 				case "thief":
@@ -221,7 +221,7 @@ func TestTermsDecideOverASocket(t *testing.T) {
 		}
 		p, err := peer("guest")
 		require.NoError(t, err)
-		require.Equal(t, feed.Terms{Readonly: true, NoIdentity: true}, p.Terms())
+		require.Equal(t, feed.Terms{Readonly: true, NoIdentity: true, Who: "guest"}, p.Terms())
 		p, err = peer("machine")
 		require.NoError(t, err)
 		require.Equal(t, feed.Terms{NoProtocol: true}, p.Terms())

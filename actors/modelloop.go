@@ -2,6 +2,7 @@ package actors
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,7 +124,7 @@ func (l *loopStep) run(ctx context.Context) chat.Command {
 	if err = asFailure(err); err != nil {
 		return l.failed(ctx, mod.Name(), err)
 	}
-	return l.answered(ctx, step, mod.Name(), steps)
+	return l.answered(ctx, step, cmp.Or(step.finish.Model, mod.Name()), steps)
 }
 
 // results are the steps of this answer so far, with what their calls have led to.

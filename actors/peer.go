@@ -48,7 +48,7 @@ func (r *Ref) Connect(ctx context.Context, s feed.Socket, req *http.Request) (*P
 // Terms are what the author has granted.
 func (p *Peer) Terms() feed.Terms {
 	t := p.conn.terms
-	return feed.Terms{Readonly: t.Readonly, NoProtocol: t.NoProtocol, NoIdentity: t.NoIdentity}
+	return feed.Terms{Readonly: t.Readonly, NoProtocol: t.NoProtocol, NoIdentity: t.NoIdentity, Who: t.Who}
 }
 
 // Opened runs OnConnect.

@@ -168,6 +168,11 @@ func TestAValidatorThatFailsHasNotAgreed(t *testing.T) {
 		agent := clerk()
 		agent.HookTimeout = time.Second
 		agent.OnError = func(_ context.Context, _ *actors.Self, err error) { heard <- err }
+		fails := make(chan func(context.Context), 1)
+		agent.ValidateState = func(ctx context.Context, _ *actors.Self, _ json.RawMessage) error {
+			(<-fails)(ctx)
+			return nil
+		}
 		h := actorstest.New(t, agent)
 		r := h.Agent(agent, "room")
 		s, err := h.Connect(r, "")
@@ -176,10 +181,7 @@ func TestAValidatorThatFailsHasNotAgreed(t *testing.T) {
 			"ValidateState: panic: no":                                     func(context.Context) { panic("no") },
 			"ValidateState: actors: the hook took longer than HookTimeout": func(ctx context.Context) { <-ctx.Done() },
 		} {
-			agent.ValidateState = func(ctx context.Context, _ *actors.Self, _ json.RawMessage) error {
-				fail(ctx)
-				return nil
-			}
+			fails <- fail
 			require.EqualError(t, s.SetState(t.Context(), tally{1}), "State update rejected")
 			require.ErrorContains(t, <-heard, want)
 		}

@@ -175,6 +175,21 @@ func TestAnAnswerDuringATurnWaitsForTheContinuation(t *testing.T) {
 	require.Equal(t, []string{"[DONE]"}, e.rest())
 }
 
+// An incarnation that is lost takes the turn with it whose end was waited for.
+func TestAnAnswerDuringATurnThatIsLostEnds(t *testing.T) {
+	n := newNode(t, protocol.Config{})
+	n.calls = `[{"toolCallId":"k1","state":"input-available"}]`
+	n.put(roomOne, feed.Accepted{Request: "r1"})
+	e, _ := n.answers(answered+`]}`, 1, func(string) {
+		n.viewed = func() {
+			n.viewed = nil
+			n.loseLocked(roomOne)
+		}
+	})
+	require.Equal(t, 200, e.StatusCode)
+	require.Equal(t, []string{"[DONE]"}, e.rest())
+}
+
 // A page that was closed is not waited for, one that has lost its connection is.
 func TestACallGoesOnFromAPageThatWasClosed(t *testing.T) {
 	n := newNode(t, protocol.Config{})

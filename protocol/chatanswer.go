@@ -127,13 +127,21 @@ func (v *viewer) awaitClaim(c *claim) error {
 // claim is a response that waits for a continuation which is not armed yet.
 type claim struct {
 	seat  *seat         // its page is nobody else's
-	again chan struct{} // capacity 1: a turn has ended, or the claim is settled
+	again chan struct{} // capacity 1: a turn has ended or was lost, or the claim is settled
 }
 
 func (c *claim) rouse() {
 	select {
 	case c.again <- struct{}{}:
 	default:
+	}
+}
+
+// rouseClaims lets them ask again: what they wait for the end of has ended, or went
+// with its incarnation, which tells no end.
+func (r *room) rouseClaims() {
+	for _, c := range r.claims {
+		c.rouse()
 	}
 }
 

@@ -82,6 +82,10 @@ func TestLostClosesSockets(t *testing.T) {
 func (s *scriptedHost) lose(a feed.Address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.loseLocked(a)
+}
+
+func (s *scriptedHost) loseLocked(a feed.Address) {
 	delete(s.loaded, a)
 	s.h.Lost(a)
 }

@@ -19,7 +19,7 @@ type entry struct {
 	binary bool    // the frame is no text
 	free   bool    // its bytes are no lag
 	chat   bool    // not for a seat that is veiled here
-	own    bool    // not for a seat that is spared the agent's own frames
+	own    bool    // not for a seat that is spared the agent's own frames: state, MCP servers
 	mark   mark
 }
 

@@ -114,7 +114,7 @@ func (r *room) Put(item feed.Item) {
 		r.release()
 	case feed.Updated:
 		r.news++
-		r.cast(entry{frame: updatedFrame(it.Message), chat: true, own: true})
+		r.cast(entry{frame: updatedFrame(it.Message), chat: true})
 	case feed.Runnable:
 		r.runnable(it)
 	case feed.Settled:
@@ -168,6 +168,7 @@ func (r *room) loaded(it feed.Loaded) {
 	}
 	r.restoreTokens(it.Runnable)
 	r.release()
+	r.rouseClaims()
 }
 
 func (r *room) forget() {
@@ -235,9 +236,7 @@ func (r *room) ended(e feed.Ended) {
 		r.stream = nil
 	}
 	r.disarm(e.Request)
-	for _, c := range r.claims {
-		c.rouse()
-	}
+	r.rouseClaims()
 	r.release()
 }
 
@@ -369,6 +368,7 @@ func (r *room) lost() {
 	defer r.mu.Unlock()
 	r.dismissAll(restarted)
 	r.forget()
+	r.rouseClaims()
 }
 
 // leave: the socket of s has gone.

@@ -5,10 +5,7 @@ package model
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"iter"
-	"time"
 )
 
 // A Model answers a request with a stream of parts. Implementations may be
@@ -67,8 +64,8 @@ type Request struct {
 	Headers map[string]string
 	// ProviderOptions are JSON objects by provider: "openai" (Responses),
 	// "openai-completions" (Chat Completions, also of other endpoints), "anthropic",
-	// "google". Their fields become fields of that provider's request and win over
-	// ours; other providers ignore them.
+	// "google". Their fields become fields of that provider's request; they win over
+	// ours, and objects are merged field by field. Other providers ignore them.
 	ProviderOptions map[string]json.RawMessage
 	// Key names this step of this turn for ever; providers that know
 	// idempotency keys get it. A retry of a step has the same key.
@@ -186,6 +183,7 @@ type (
 	FinishPart struct {
 		Reason   FinishReason
 		Usage    Usage
+		Model    string // the name of the model that answered; "" for the one that was asked
 		Metadata Metadata
 	}
 )
@@ -218,47 +216,4 @@ const (
 // includes CacheRead and CacheWrite, Output includes Reasoning.
 type Usage struct {
 	Input, Output, Reasoning, CacheRead, CacheWrite int64
-}
-
-// Cause says what a failure means for the turn.
-type Cause string
-
-const (
-	// Transient: trying again may help (overload, network, 5xx, 408, 409, 429).
-	Transient Cause = "transient"
-	// Refused: the same request will fail again (bad request, no such model).
-	Refused Cause = "refused"
-	// Unauthorised: the key is missing, wrong or out of credit.
-	Unauthorised Cause = "unauthorised"
-	// TooLong: the conversation does not fit into the model's context.
-	TooLong Cause = "context-overflow"
-)
-
-// An Error is a provider's failure. Public is fit for a visitor's eyes: it says
-// what happened without the provider's text. The rest is for logs.
-type Error struct {
-	Cause      Cause
-	Public     string
-	Status     int           // HTTP status; 0 if there was none
-	RetryAfter time.Duration // the provider's wish; 0 if none
-	Err        error
-}
-
-func (e *Error) Error() string {
-	if e.Status > 0 {
-		return fmt.Sprintf("model: %s (HTTP %d): %v", e.Cause, e.Status, e.Err)
-	}
-	return fmt.Sprintf("model: %s: %v", e.Cause, e.Err)
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// CauseOf returns the cause of an error that a Model has yielded. An error that
-// is no *Error counts as Refused: nobody knows that trying again is safe.
-func CauseOf(err error) Cause {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Cause
-	}
-	return Refused
 }

@@ -48,11 +48,13 @@ func (*completions) decode(r *Request) error {
 		MaxCompletionTokens int64 `json:"max_completion_tokens"`
 		Messages            []completionsMessage
 		Tools               []struct{ Function struct{ Name string } }
+		ToolChoice          toolChoice `json:"tool_choice"`
 	}
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return err
 	}
 	r.Model, r.Stream, r.wantsUsage = in.Model, in.Stream, in.StreamOptions.IncludeUsage
+	r.ToolChoice = in.ToolChoice.name()
 	r.MaxTokens = max(in.MaxTokens, in.MaxCompletionTokens)
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Function.Name)
@@ -101,6 +103,34 @@ func (m completionsMessage) into(r *Request) error {
 	}
 	r.Messages = append(r.Messages, out)
 	return nil
+}
+
+// toolChoice is a word, or an object with a name somewhere.
+type toolChoice struct {
+	word   string
+	object struct {
+		Type, Name string
+		Function   struct{ Name string }
+	}
+}
+
+func (c *toolChoice) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, &c.word)
+	}
+	return json.Unmarshal(raw, &c.object)
+}
+
+func (c *toolChoice) name() string {
+	switch {
+	case c.word != "":
+		return c.word
+	case c.object.Type == "any":
+		return "required"
+	case c.object.Name+c.object.Function.Name != "":
+		return c.object.Name + c.object.Function.Name
+	}
+	return c.object.Type
 }
 
 // contentText reads content that is a string, null, or a list of parts.

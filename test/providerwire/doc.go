@@ -5,10 +5,11 @@
 //	POST …/chat/completions   OpenAI Chat Completions, streamed
 //	POST …/responses          OpenAI Responses, streamed
 //	POST …/messages           Anthropic Messages, streamed
+//	POST …:streamGenerateContent   Google Gemini, streamed
 //	GET  /requests            what was recorded, as JSON
 //
 // A [Handler] decides each answer. It gets the decoded request and a [Writer]
-// whose deltas are the same for all three protocols; it runs on the request's
+// whose deltas are the same for all four protocols; it runs on the request's
 // goroutine and may block (on channels of the test, on Writer.Sleep), so a test
 // can hold a stream at an exact point:
 //
@@ -26,5 +27,5 @@
 // error: a request without its key, a tool result without its call, thinking
 // whose signature it never gave out, a missing max_tokens. Shapes follow the
 // providers' published references (platform.openai.com/docs/api-reference,
-// docs.anthropic.com/en/api/messages-streaming).
+// docs.anthropic.com/en/api/messages-streaming, ai.google.dev/api).
 package providerwire

@@ -41,7 +41,8 @@ func (*messages) decode(r *Request) error {
 			Role    string
 			Content json.RawMessage
 		}
-		Tools []struct{ Name string }
+		Tools      []struct{ Name string }
+		ToolChoice toolChoice `json:"tool_choice"`
 	}
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return err
@@ -57,6 +58,7 @@ func (*messages) decode(r *Request) error {
 		return fmt.Errorf("system: %w", err)
 	}
 	r.Model, r.Stream, r.MaxTokens, r.Instructions = in.Model, in.Stream, in.MaxTokens, system
+	r.ToolChoice = in.ToolChoice.name()
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Name)
 	}

@@ -83,6 +83,8 @@ func dialectOf(path string) dialect {
 		return &responses{}
 	case strings.HasSuffix(path, "/messages"):
 		return &messages{}
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		return &generate{}
 	}
 	return nil
 }
@@ -95,6 +97,7 @@ const (
 	Completions API = "openai-completions"
 	Responses   API = "openai-responses"
 	Messages    API = "anthropic-messages"
+	Generate    API = "google-generate"
 )
 
 // A Request is what the client asked, the same for all protocols.
@@ -105,11 +108,13 @@ type Request struct {
 	Instructions string // system prompt
 	Messages     []Message
 	Tools        []string // names
+	ToolChoice   string   // "" if the request has none, "auto", "none", "required" or a tool's name
 	MaxTokens    int64
 	Stream       bool
 	Key          string // Idempotency-Key header
 	Header       http.Header
 	Body         []byte // as it came
+	Path         string
 
 	wantsUsage bool // Chat Completions: stream_options.include_usage
 }

@@ -47,11 +47,13 @@ func (*responses) decode(r *Request) error {
 		MaxOutputTokens int64 `json:"max_output_tokens"`
 		Input           []responsesItem
 		Tools           []struct{ Name string }
+		ToolChoice      toolChoice `json:"tool_choice"`
 	}
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return err
 	}
 	r.Model, r.Stream, r.Instructions, r.MaxTokens = in.Model, in.Stream, in.Instructions, in.MaxOutputTokens
+	r.ToolChoice = in.ToolChoice.name()
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Name)
 	}

@@ -20,7 +20,7 @@ type Handler func(r *Request, w *Writer)
 // any goroutine.
 type Server struct {
 	// URL is "http://127.0.0.1:port". The base URL of OpenAI clients is
-	// URL+"/v1", that of Anthropic's is URL.
+	// URL+"/v1", that of Anthropic's is URL, that of Google's URL+"/v1beta".
 	URL string
 
 	handle Handler
@@ -88,7 +88,7 @@ func (s *Server) serve(rw http.ResponseWriter, hr *http.Request) {
 	}
 	d := dialectOf(hr.URL.Path)
 	if d == nil || hr.Method != http.MethodPost {
-		http.Error(rw, "providerwire: POST to …/chat/completions, …/responses or …/messages, or GET /requests", http.StatusNotFound)
+		http.Error(rw, "providerwire: POST to …/chat/completions, …/responses, …/messages or …:streamGenerateContent, or GET /requests", http.StatusNotFound)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, hr.Body, maxBody))
@@ -121,7 +121,7 @@ func (s *Server) decode(d dialect, hr *http.Request, body []byte) (*Request, *re
 	if strings.Contains(key, "invalid") {
 		return nil, &refusal{http.StatusUnauthorized, "authentication_error", "invalid_api_key", "Incorrect API key provided: " + key}
 	}
-	req := &Request{API: d.api(), Header: hr.Header.Clone(), Body: body, Key: hr.Header.Get("Idempotency-Key")}
+	req := &Request{API: d.api(), Header: hr.Header.Clone(), Body: body, Key: hr.Header.Get("Idempotency-Key"), Path: hr.URL.Path}
 	if err := d.decode(req); err != nil {
 		return nil, &refusal{http.StatusBadRequest, "invalid_request_error", "invalid_request", err.Error()}
 	}

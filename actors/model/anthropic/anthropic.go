@@ -15,7 +15,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/wire"
 )
 
 // DefaultBaseURL is Anthropic's own endpoint.
@@ -38,11 +40,17 @@ type Config struct {
 	// not. The API wants a number; 0 means 32,000, or what an older model can do.
 	MaxOutputTokens int64
 	// AdaptiveThinking lets the model think as much as it finds fit. For models
-	// from Claude 4.6 on.
+	// from Claude 4.6 on. A request that demands a tool goes without thinking: the
+	// API has no both.
 	AdaptiveThinking bool
 	// ThinkingTokens is a fixed budget for thinking, for older models: 0 for none,
 	// else at least 1,024 and below MaxOutputTokens.
 	ThinkingTokens int64
+	// CacheTTL is "" for no caching, or how long the provider keeps what the next
+	// request begins with, too: "5m" or "1h". Then tools, instructions and messages
+	// get cache points; a message that has one of the author's own (metadata of
+	// "anthropic" with the field cacheControl) ends those for messages.
+	CacheTTL string
 	// Headers are added to each request, such as anthropic-beta.
 	Headers map[string]string
 	// HTTPClient makes the requests; nil means http.DefaultClient. A Timeout of
@@ -71,6 +79,7 @@ func New(c Config) (model.Model, error) {
 		option.WithHTTPClient(c.HTTPClient),
 		option.WithMaxRetries(0), // the caller records each attempt and decides
 		option.WithHeader("User-Agent", "holdfast"),
+		option.WithMiddleware(wire.Headers, wire.Watch),
 	}
 	for name, value := range c.Headers {
 		options = append(options, option.WithHeader(name, value))
@@ -91,6 +100,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("BaseURL %q is not an http or https URL", c.BaseURL)
 	case c.MaxOutputTokens < 0:
 		return fmt.Errorf("MaxOutputTokens is %d, below 0", c.MaxOutputTokens)
+	case c.CacheTTL != "" && c.CacheTTL != "5m" && c.CacheTTL != "1h":
+		return fmt.Errorf("CacheTTL is %q, not 5m or 1h", c.CacheTTL)
 	case c.ThinkingTokens != 0 && c.AdaptiveThinking:
 		return errors.New("ThinkingTokens and AdaptiveThinking exclude each other")
 	case c.ThinkingTokens != 0 && (c.ThinkingTokens < minThinking || c.ThinkingTokens >= c.MaxOutputTokens):
@@ -144,16 +155,17 @@ func (m *messagesModel) Prefill() bool {
 // Stream implements [model.Model].
 func (m *messagesModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
-		body, trimmed, err := m.body(r)
+		ids := content.NewCallIDs(metadataKey, r.Messages)
+		body, trimmed, err := m.body(r, ids)
 		if err != nil {
 			yield(nil, failure.Unusable(provider, err))
 			return
 		}
-		inner, cancel := context.WithCancel(ctx)
-		defer cancel()
+		inner, end := (&wire.Call{Headers: r.Headers, Mender: &mender{}}).Context(ctx)
+		defer end()
 		stream := m.service.NewStreaming(inner, sdk.MessageNewParams{}, option.WithRequestBody("application/json", body))
 		defer stream.Close() //nolint:errcheck // nothing was written
-		t := translation{overlap: trimmed}
+		t := translation{ids: ids, overlap: trimmed}
 		for stream.Next() {
 			for _, p := range t.event(stream.Current()) {
 				if ctx.Err() != nil {
@@ -181,8 +193,12 @@ func (m *messagesModel) Stream(ctx context.Context, r model.Request) iter.Seq2[m
 
 // failure says what an error of the library means.
 func (m *messagesModel) failure(ctx context.Context, err error) error {
+	var ours *model.Error
 	var api *sdk.Error
-	if ctx.Err() != nil || !errors.As(err, &api) {
+	switch {
+	case ctx.Err() == nil && errors.As(err, &ours):
+		return ours
+	case ctx.Err() != nil || !errors.As(err, &api):
 		return failure.Broken(ctx, provider, err)
 	}
 	answer := failure.Answer{

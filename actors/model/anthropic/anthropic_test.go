@@ -19,6 +19,6 @@ func TestMessages(t *testing.T) {
 			}
 			return m
 		},
-		Reasons: true, Signs: true,
+		Options: "anthropic", Reasons: true, Signs: true,
 	})
 }

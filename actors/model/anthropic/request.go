@@ -1,9 +1,13 @@
 package anthropic
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/actors/model"
@@ -21,27 +25,23 @@ type turn struct {
 
 // body is the request in the API's words. trimmed is the white space at the end
 // of a partial answer, which the API refuses.
-func (m *messagesModel) body(r model.Request) (body []byte, trimmed string, err error) {
-	turns, err := turns(r.Messages)
+func (m *messagesModel) body(r model.Request, ids *content.CallIDs) (body []byte, trimmed string, err error) {
+	turns, err := turns(r.Messages, ids)
 	if err != nil {
 		return nil, "", err
 	}
 	trimmed = trimPrefill(turns)
-	b := object{"model": m.config.Model, "max_tokens": m.config.MaxOutputTokens, "messages": turns}
+	b := object{"model": m.config.Model, "stream": true, "max_tokens": m.config.MaxOutputTokens, "messages": turns}
 	if r.MaxOutputTokens > 0 {
-		b["max_tokens"] = max(r.MaxOutputTokens, m.config.ThinkingTokens+1)
+		b["max_tokens"] = r.MaxOutputTokens
 	}
 	if r.Instructions != "" {
-		b["system"] = r.Instructions
+		b["system"] = []object{{"type": "text", "text": r.Instructions}}
 	}
-	switch {
-	case m.config.AdaptiveThinking:
-		b["thinking"] = object{"type": "adaptive", "display": "summarized"}
-	case m.config.ThinkingTokens > 0:
-		b["thinking"] = object{"type": "enabled", "budget_tokens": m.config.ThinkingTokens}
-	case r.Temperature != nil: // the API wants none beside thinking
-		b["temperature"] = *r.Temperature
+	if len(r.StopSequences) > 0 {
+		b["stop_sequences"] = r.StopSequences
 	}
+	m.think(b, r)
 	if len(r.Tools) > 0 {
 		if b["tools"], err = tools(r.Tools); err != nil {
 			return nil, "", err
@@ -50,8 +50,63 @@ func (m *messagesModel) body(r model.Request) (body []byte, trimmed string, err 
 			b["tool_choice"] = toolChoice(r.ToolChoice)
 		}
 	}
-	body, err = json.Marshal(b)
+	if m.config.CacheTTL != "" {
+		m.cache(b, turns)
+	}
+	body, err = content.Marshal(b, r, metadataKey)
 	return body, trimmed, err
+}
+
+// think sets how the model thinks, or else how it picks words: the API wants no
+// temperature beside thinking, and no thinking where a tool is demanded.
+func (m *messagesModel) think(b object, r model.Request) {
+	demanded := len(r.Tools) > 0 && r.ToolChoice != "" && r.ToolChoice != "auto" && r.ToolChoice != "none"
+	switch {
+	case m.config.AdaptiveThinking && !demanded:
+		b["thinking"] = object{"type": "adaptive", "display": "summarized"}
+	case m.config.ThinkingTokens > 0 && !demanded:
+		b["thinking"] = object{"type": "enabled", "budget_tokens": m.config.ThinkingTokens}
+		if r.MaxOutputTokens > 0 {
+			b["max_tokens"] = max(r.MaxOutputTokens, m.config.ThinkingTokens+1)
+		}
+	default:
+		if r.Temperature != nil {
+			b["temperature"] = *r.Temperature
+		}
+		if r.TopP != nil {
+			b["top_p"] = *r.TopP
+		}
+	}
+}
+
+// cache sets cache points behind the tools, the instructions and the last two
+// turns of the user: the API takes four, and finds the longest beginning that an
+// earlier request has left.
+func (m *messagesModel) cache(b object, turns []turn) {
+	point := object{"type": "ephemeral"}
+	if m.config.CacheTTL != "5m" {
+		point["ttl"] = m.config.CacheTTL
+	}
+	if tools, ok := b["tools"].([]object); ok {
+		tools[len(tools)-1]["cache_control"] = point
+	}
+	if system, ok := b["system"].([]object); ok {
+		system[0]["cache_control"] = point
+	}
+	for _, t := range turns {
+		for _, block := range t.Content {
+			if block["cache_control"] != nil {
+				return
+			}
+		}
+	}
+	left := 2
+	for _, t := range slices.Backward(turns) {
+		if t.Role == "user" && left > 0 {
+			t.Content[len(t.Content)-1]["cache_control"] = point
+			left--
+		}
+	}
 }
 
 func tools(tools []model.Tool) ([]object, error) {
@@ -78,10 +133,10 @@ func toolChoice(choice string) object {
 
 // turns joins what one side says in a row: results of tools belong to the user's
 // side and have to come first in it.
-func turns(messages []model.Message) ([]turn, error) {
+func turns(messages []model.Message, ids *content.CallIDs) ([]turn, error) {
 	var out []turn
 	for i, m := range messages {
-		role, blocks, err := blocks(m)
+		role, blocks, err := blocks(m, ids)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -97,28 +152,28 @@ func turns(messages []model.Message) ([]turn, error) {
 	return out, nil
 }
 
-func blocks(m model.Message) (role string, out []object, err error) {
+func blocks(m model.Message, ids *content.CallIDs) (role string, out []object, err error) {
 	role = "user"
 	switch m.Role {
 	case model.Assistant:
-		return "assistant", assistantBlocks(m.Content), nil
+		return "assistant", assistantBlocks(m.Content, ids), nil
 	case model.ToolRole:
 		for _, c := range m.Content {
-			out = append(out, object{"type": "tool_result", "tool_use_id": c.CallID, "content": resultContent(c), "is_error": c.IsError})
+			out = append(out, withPoint(object{"type": "tool_result", "tool_use_id": callID(ids, c.CallID), "content": resultContent(c), "is_error": c.IsError}, c))
 		}
 	case model.User:
 		for _, c := range m.Content {
 			switch c.Kind {
 			case model.TextContent:
 				if strings.TrimSpace(c.Text) != "" { // the API refuses blank text
-					out = append(out, object{"type": "text", "text": c.Text})
+					out = append(out, withPoint(object{"type": "text", "text": c.Text}, c))
 				}
 			case model.FileContent:
 				b, err := fileBlock(c)
 				if err != nil {
 					return "", nil, err
 				}
-				out = append(out, b)
+				out = append(out, withPoint(b, c))
 			default: // nothing else is a user's
 			}
 		}
@@ -126,6 +181,26 @@ func blocks(m model.Message) (role string, out []object, err error) {
 		err = fmt.Errorf("role %q is not user, assistant or tool", m.Role)
 	}
 	return role, out, err
+}
+
+// withPoint gives a block the cache point that its author wants.
+func withPoint(b object, c model.Content) object {
+	if point := unpack(c.Metadata).CacheControl; point != nil {
+		b["cache_control"] = point
+	}
+	return b
+}
+
+var validID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// callID is the provider's id of a call. What another provider has made up may
+// have characters that the API refuses.
+func callID(ids *content.CallIDs, id string) string {
+	if id = ids.Wire(id); validID.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "toolu_" + hex.EncodeToString(sum[:12])
 }
 
 // resultContent is the result as text. The API refuses a blank one.
@@ -140,7 +215,7 @@ func resultContent(c model.Content) []object {
 // assistantBlocks joins texts that follow each other, the pieces of one answer.
 // Thinking whose signature never came (an answer that was cut off) is left out:
 // the API accepts only what it has signed.
-func assistantBlocks(contents []model.Content) []object {
+func assistantBlocks(contents []model.Content, ids *content.CallIDs) []object {
 	var out []object
 	for _, c := range contents {
 		switch c.Kind {
@@ -157,7 +232,7 @@ func assistantBlocks(contents []model.Content) []object {
 				out = append(out, object{"type": "thinking", "thinking": c.Text, "signature": m.Signature})
 			}
 		case model.ToolCallContent:
-			out = append(out, object{"type": "tool_use", "id": c.CallID, "name": c.Tool, "input": json.RawMessage(content.ToolInput(c))})
+			out = append(out, object{"type": "tool_use", "id": callID(ids, c.CallID), "name": c.Tool, "input": json.RawMessage(content.ToolInput(c))})
 		default: // nothing else is an assistant's that the API takes back
 		}
 	}

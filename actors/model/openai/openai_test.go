@@ -21,9 +21,9 @@ func newModel(api openai.API) func(t *testing.T, url, key string, client *http.C
 }
 
 func TestResponses(t *testing.T) {
-	modelsuite.Run(t, modelsuite.Provider{New: newModel(openai.Responses), Reasons: true, Signs: true})
+	modelsuite.Run(t, modelsuite.Provider{New: newModel(openai.Responses), Options: "openai", Reasons: true, Signs: true})
 }
 
 func TestChatCompletions(t *testing.T) {
-	modelsuite.Run(t, modelsuite.Provider{New: newModel(openai.Completions)})
+	modelsuite.Run(t, modelsuite.Provider{New: newModel(openai.Completions), Options: "openai-completions"})
 }

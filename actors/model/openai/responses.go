@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/openaisdk"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/wire"
 )
 
 // responsesModel uses OpenAI's own library: fantasy reads this protocol, too, but
@@ -41,7 +42,7 @@ func (m *responsesModel) Stream(ctx context.Context, r model.Request) iter.Seq2[
 		if r.Key != "" {
 			options = append(options, option.WithHeader("Idempotency-Key", r.Key))
 		}
-		inner, end := (&openaisdk.Call{Headers: r.Headers, Mender: openaisdk.Events{}}).Context(ctx)
+		inner, end := (&wire.Call{Headers: r.Headers, Mender: openaisdk.Events{}}).Context(ctx)
 		defer end()
 		stream := m.service.NewStreaming(inner, responses.ResponseNewParams{}, options...)
 		t := translation{sdk: m.sdk, ids: ids}

@@ -19,6 +19,6 @@ func TestACompatibleEndpoint(t *testing.T) {
 			}
 			return m
 		},
-		Reasons: true,
+		Options: "openai-completions", Reasons: true,
 	})
 }

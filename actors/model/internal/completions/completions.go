@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/failure"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/openaisdk"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/wire"
 )
 
 // Model is one model behind one endpoint.
@@ -46,8 +47,8 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Par
 			yield(nil, failure.Unusable(m.Config.Provider, err))
 			return
 		}
-		wire := &openaisdk.Call{Headers: r.Headers, Fields: fields, Mender: mender}
-		inner, end := wire.Context(ctx)
+		out := &wire.Call{Headers: r.Headers, Fields: fields, Mender: mender}
+		inner, end := out.Context(ctx)
 		defer end()
 		stream, err := m.Language.Stream(inner, call)
 		if err != nil {

@@ -22,9 +22,10 @@ type Answer struct {
 	Provider string // for logs
 	Status   int
 	Header   http.Header
-	Kind     string // the provider's type or code of error: "overloaded_error", "context_length_exceeded"
-	Message  string // the provider's words, for logs
-	Secret   string // the API key: taken out of Message
+	Kind     string        // the provider's type or code of error: "overloaded_error", "context_length_exceeded"
+	Message  string        // the provider's words, for logs
+	Secret   string        // the API key: taken out of Message
+	After    time.Duration // when to try again, where a header does not say it
 }
 
 // public is what a visitor reads.
@@ -37,54 +38,79 @@ var public = map[model.Cause]string{
 
 // kinds are the names that decide more than the status does. Providers send
 // them with an HTTP error and inside a stream that began with 200.
-var kinds = map[string]model.Cause{
-	"context_length_exceeded":      model.TooLong,
-	"request_too_large":            model.TooLong,
-	"string_above_max_length":      model.TooLong,
-	"insufficient_quota":           model.Unauthorised,
-	"billing_error":                model.Unauthorised,
-	"billing_hard_limit_reached":   model.Unauthorised,
-	"invalid_api_key":              model.Unauthorised,
-	"authentication_error":         model.Unauthorised,
-	"permission_error":             model.Unauthorised,
-	"invalid_request_error":        model.Refused,
-	"invalid_prompt":               model.Refused,
-	"not_found_error":              model.Refused,
-	"model_not_found":              model.Refused,
-	"overloaded_error":             model.Transient,
-	"rate_limit_error":             model.Transient,
-	"rate_limit_exceeded":          model.Transient,
-	"server_error":                 model.Transient,
-	"internal_error":               model.Transient,
-	"internal_server_error":        model.Transient,
-	"api_error":                    model.Transient,
-	"timeout_error":                model.Transient,
-	"vector_store_timeout":         model.Transient,
-	"insufficient_system_resource": model.Transient,
+var kinds = map[string]model.Class{
+	"context_length_exceeded":      model.ContextOverflow,
+	"request_too_large":            model.ContextOverflow,
+	"string_above_max_length":      model.ContextOverflow,
+	"insufficient_quota":           model.Auth,
+	"billing_error":                model.Auth,
+	"billing_hard_limit_reached":   model.Auth,
+	"invalid_api_key":              model.Auth,
+	"authentication_error":         model.Auth,
+	"permission_error":             model.Auth,
+	"PERMISSION_DENIED":            model.Auth,
+	"UNAUTHENTICATED":              model.Auth,
+	"invalid_request_error":        model.BadRequest,
+	"not_found_error":              model.BadRequest,
+	"model_not_found":              model.BadRequest,
+	"INVALID_ARGUMENT":             model.BadRequest,
+	"FAILED_PRECONDITION":          model.BadRequest,
+	"NOT_FOUND":                    model.BadRequest,
+	"invalid_prompt":               model.Filtered,
+	"content_filter":               model.Filtered,
+	"content_policy_violation":     model.Filtered,
+	"ResponsibleAIPolicyViolation": model.Filtered,
+	"rate_limit_error":             model.RateLimit,
+	"rate_limit_exceeded":          model.RateLimit,
+	"RESOURCE_EXHAUSTED":           model.RateLimit,
+	"overloaded_error":             model.Overload,
+	"server_error":                 model.Overload,
+	"internal_error":               model.Overload,
+	"internal_server_error":        model.Overload,
+	"api_error":                    model.Overload,
+	"timeout_error":                model.Overload,
+	"vector_store_timeout":         model.Overload,
+	"insufficient_system_resource": model.Overload,
+	"INTERNAL":                     model.Overload,
+	"UNAVAILABLE":                  model.Overload,
+	"DEADLINE_EXCEEDED":            model.Overload,
 }
 
 // phrases tell what some providers say in words only, under a general kind.
 var phrases = []struct {
 	text  string
-	cause model.Cause
+	class model.Class
 }{
-	{"maximum context length", model.TooLong},
-	{"prompt is too long", model.TooLong},
-	{"exceed context limit", model.TooLong},
-	{"context window", model.TooLong},
-	{"exceeds the available context size", model.TooLong},
-	{"range of input length should be", model.TooLong},
-	{"credit balance is too low", model.Unauthorised},
+	{"maximum context length", model.ContextOverflow},
+	{"prompt is too long", model.ContextOverflow},
+	{"exceed context limit", model.ContextOverflow},
+	{"context window", model.ContextOverflow},
+	{"exceeds the available context size", model.ContextOverflow},
+	{"range of input length should be", model.ContextOverflow},
+	{"input token count", model.ContextOverflow}, // … exceeds the maximum number of tokens allowed
+	{"credit balance is too low", model.Auth},
+	{"api key not valid", model.Auth},
+	{"content management policy", model.Filtered},
+	{"content filtering policy", model.Filtered},
+}
+
+// causes are what a class means for the turn.
+var causes = map[model.Class]model.Cause{
+	model.RateLimit: model.Transient, model.Overload: model.Transient, model.Network: model.Transient,
+	model.ContextOverflow: model.TooLong, model.Auth: model.Unauthorised,
+	model.Filtered: model.Refused, model.BadRequest: model.Refused,
 }
 
 // Of returns the model's error for a provider's refusal. A Status of 200 or 0
 // means that it came inside a stream.
 func Of(a Answer) *model.Error {
-	cause := a.cause()
+	class := a.class()
+	cause := a.cause(class)
 	e := &model.Error{
 		Cause:      cause,
+		Class:      class,
 		Public:     public[cause],
-		RetryAfter: retryAfter(a.Header, time.Now()),
+		RetryAfter: max(retryAfter(a.Header, time.Now()), clamp(a.After.Seconds())),
 		Err:        errors.New(a.words()),
 	}
 	if a.Status >= 300 {
@@ -93,45 +119,56 @@ func Of(a Answer) *model.Error {
 	return e
 }
 
-func (a Answer) cause() model.Cause {
+// general are classes of kinds that say less than a status does.
+var general = map[model.Class]bool{model.UnknownClass: true, model.BadRequest: true, model.Overload: true, model.RateLimit: true}
+
+func (a Answer) class() model.Class {
 	lower := strings.ToLower(a.Message)
 	if a.Status < 500 {
 		for _, p := range phrases {
 			if strings.Contains(lower, p.text) {
-				return p.cause
+				return p.class
 			}
 		}
 	}
-	cause, known := kinds[a.Kind]
-	if !known || cause == model.Refused || cause == model.Transient {
-		cause = byStatus(a.Status, cause)
+	class := kinds[a.Kind]
+	if general[class] {
+		class = byStatus(a.Status, class)
 	}
-	// Both big providers say with this header whether trying again makes sense.
+	return class
+}
+
+// byStatus gives the class by HTTP status; inside a stream it is the one that
+// the kind gave, or Overload: what broke off once may well work next time.
+func byStatus(status int, kind model.Class) model.Class {
+	switch {
+	case status < 300 && kind != model.UnknownClass:
+		return kind
+	case status < 300:
+		return model.Overload
+	case status == 401, status == 402, status == 403:
+		return model.Auth
+	case status == 413:
+		return model.ContextOverflow
+	case status == 429:
+		return model.RateLimit
+	case status == 408, status == 409, status == 425, status >= 500:
+		return model.Overload
+	}
+	return model.BadRequest
+}
+
+// cause is what the class means for the turn. Both big providers say with a header
+// whether trying again makes sense.
+func (a Answer) cause(class model.Class) model.Cause {
+	cause := causes[class]
 	switch should := a.Header.Get("X-Should-Retry"); {
-	case should == "true" && cause == model.Refused:
+	case should == "true" && class == model.BadRequest:
 		return model.Transient
 	case should == "false" && cause == model.Transient:
 		return model.Refused
 	}
 	return cause
-}
-
-// byStatus gives the cause by HTTP status; inside a stream it is the one that
-// the kind gave, or Transient: what broke off once may well work next time.
-func byStatus(status int, kind model.Cause) model.Cause {
-	switch {
-	case status < 300 && kind != "":
-		return kind
-	case status < 300:
-		return model.Transient
-	case status == 401, status == 402, status == 403:
-		return model.Unauthorised
-	case status == 413:
-		return model.TooLong
-	case status == 408, status == 409, status == 425, status == 429, status >= 500:
-		return model.Transient
-	}
-	return model.Refused
 }
 
 func (a Answer) words() string {
@@ -154,7 +191,7 @@ func Broken(ctx context.Context, provider string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", provider, context.Cause(ctx))
 	}
-	return &model.Error{Cause: model.Transient, Public: public[model.Transient], Err: fmt.Errorf("%s: %w", provider, err)}
+	return &model.Error{Cause: model.Transient, Class: model.Network, Public: public[model.Transient], Err: fmt.Errorf("%s: %w", provider, err)}
 }
 
 // ErrTruncated is what Broken wraps when a stream ended without the provider's
@@ -164,7 +201,7 @@ var ErrTruncated = errors.New("the stream ended before the answer was complete")
 // Unusable returns the error for a request that cannot be put into the
 // provider's words.
 func Unusable(provider string, err error) *model.Error {
-	return &model.Error{Cause: model.Refused, Public: public[model.Refused], Err: fmt.Errorf("%s: %w", provider, err)}
+	return &model.Error{Cause: model.Refused, Class: model.BadRequest, Public: public[model.Refused], Err: fmt.Errorf("%s: %w", provider, err)}
 }
 
 // maxRetryAfter bounds what a header can ask for.

@@ -18,6 +18,8 @@ func (p Provider) answers(t *testing.T) {
 	t.Run("a long answer arrives whole", p.longAnswer)
 	t.Run("deltas arrive when they are sent", p.promptly)
 	t.Run("the request says what was asked", p.asks)
+	t.Run("headers and options of a request win", p.options)
+	t.Run("events can be seen as they came", p.raw)
 }
 
 func (p Provider) arrives(t *testing.T) {
@@ -136,5 +138,45 @@ func (p Provider) asks(t *testing.T) {
 	}
 	if body := s.Records()[0].Body; !json.Valid([]byte(body)) || !containsAll(body, "9007199254740993", "iVBORw==", "https://example.org/a.png", "JVBERg==") {
 		t.Errorf("body %s", body)
+	}
+}
+
+func (p Provider) options(t *testing.T) {
+	s, m := p.serve(t, func(_ *providerwire.Request, w *providerwire.Writer) { w.Text("ok") })
+	r := Ask("hi")
+	r.Headers = map[string]string{"X-Mine": "yes"}
+	r.ProviderOptions = map[string]json.RawMessage{
+		p.Options: json.RawMessage(`{"service_tier":"flex","metadata":{"a":{"b":1}}}`),
+		"another": json.RawMessage(`{"of_another":1}`),
+	}
+	Whole(t, m, r)
+	got := s.Records()[0]
+	if got.Header.Get("X-Mine") != "yes" || !containsAll(got.Body, `"service_tier":"flex"`, `"metadata":{"a":{"b":1}}`) || containsAll(got.Body, "of_another") {
+		t.Errorf("sent %s with %v", got.Body, got.Header)
+	}
+	r.ProviderOptions = map[string]json.RawMessage{p.Options: json.RawMessage(`[]`)}
+	if _, err := Collect(t, t.Context(), m, r); model.CauseOf(err) != model.Refused || len(s.Records()) != 1 {
+		t.Errorf("options that are no object: %v, %d requests", err, len(s.Records()))
+	}
+}
+
+func (p Provider) raw(t *testing.T) {
+	const seen = `{"an_event_of":"tomorrow","type":"tomorrow"}`
+	_, m := p.serve(t, func(_ *providerwire.Request, w *providerwire.Writer) {
+		w.Text("one")
+		w.Raw("event: tomorrow\ndata: " + seen + "\n\n")
+		w.Text("two")
+	})
+	var events []string
+	ctx := model.WithRaw(t.Context(), func(e json.RawMessage) { events = append(events, string(e)) })
+	parts, err := Collect(t, ctx, m, Ask("hi"))
+	if err != nil || Text(parts) != "onetwo" {
+		t.Errorf("%q, %v", Text(parts), err)
+	}
+	at := slices.Index(events, seen)
+	before := slices.IndexFunc(events, func(e string) bool { return containsAll(e, "one") })
+	after := slices.IndexFunc(events, func(e string) bool { return containsAll(e, "two") })
+	if at < 0 || before < 0 || before >= at || at >= after {
+		t.Errorf("events %q", events)
 	}
 }

@@ -22,6 +22,10 @@ type Provider struct {
 	Reasons bool
 	// Signs: reasoning has a signature that must come back.
 	Signs bool
+	// Options is the provider's name in ProviderOptions.
+	Options string
+	// WholeCalls: the input of a call comes whole, as JSON.
+	WholeCalls bool
 }
 
 // Run runs the suite.

@@ -11,7 +11,11 @@ var lookTool = []model.Tool{{Name: "look"}, {Name: "rest"}}
 
 func (p Provider) tools(t *testing.T) {
 	t.Run("calls arrive whole, with their pieces", p.calls)
-	t.Run("input that is no JSON is handed over, and does not spoil the next request", p.brokenInput)
+	if !p.WholeCalls {
+		t.Run("input that is no JSON is handed over, and does not spoil the next request", p.brokenInput)
+	}
+	t.Run("the choice of tools is the request's", p.choice)
+	t.Run("a call's id is used once in a conversation, and the provider gets its own back", p.sameID)
 	t.Run("results go back beside their calls", p.toolResults)
 	t.Run("a schema that is no object is refused before anything is sent", p.wrongSchema)
 }
@@ -90,13 +94,16 @@ func (p Provider) toolResults(t *testing.T) {
 		Says(model.User, "and?"),
 	)
 	Whole(t, m, r)
-	results := map[string]string{}
+	results, tools := map[string]string{}, map[string]string{}
 	for _, message := range got.Messages {
+		for _, c := range message.Calls {
+			tools[c.ID] = c.Tool
+		}
 		if message.Role == "tool" {
-			results[message.CallID] = message.Text
+			results[tools[message.CallID]] = message.Text
 		}
 	}
-	if results["a"] != "plain words" || results["b"] != `{"ok":true}` || got.LastUser() != "and?" {
+	if results["look"] != "plain words" || results["rest"] != `{"ok":true}` || got.LastUser() != "and?" {
 		t.Errorf("messages %+v", got.Messages)
 	}
 }
@@ -108,5 +115,55 @@ func (p Provider) wrongSchema(t *testing.T) {
 	_, err := Collect(t, t.Context(), m, r)
 	if model.CauseOf(err) != model.Refused || !containsAll(err.Error(), "look") || len(s.Records()) != 0 {
 		t.Errorf("%v, %d requests", err, len(s.Records()))
+	}
+}
+
+func (p Provider) choice(t *testing.T) {
+	for _, choice := range []string{"", "auto", "none", "required", "rest"} {
+		var got *providerwire.Request
+		_, m := p.serve(t, func(r *providerwire.Request, w *providerwire.Writer) {
+			got = r
+			w.Text("ok")
+		})
+		r := Ask("hi")
+		r.Tools, r.ToolChoice = lookTool, choice
+		Whole(t, m, r)
+		if got.ToolChoice != choice && (choice != "" || got.ToolChoice != "auto") {
+			t.Errorf("asked with the choice %q, not %q", got.ToolChoice, choice)
+		}
+		r.Tools = nil
+		Whole(t, m, r)
+		if got.ToolChoice != "" || got.Tools != nil {
+			t.Errorf("without tools: choice %q of %q", got.ToolChoice, got.Tools)
+		}
+	}
+}
+
+func (p Provider) sameID(t *testing.T) {
+	var last *providerwire.Request
+	_, m := p.serve(t, func(r *providerwire.Request, w *providerwire.Writer) {
+		if last = r; r.N < 3 {
+			w.Call("functions_look_0", "look", `{}`)
+		}
+	})
+	r := Ask("hi")
+	r.Tools = lookTool
+	ids := map[string]bool{}
+	for range 2 {
+		answer := stored(t, Message(Whole(t, m, r)))
+		id := answer.Content[0].CallID
+		if id == "" || ids[id] {
+			t.Errorf("the id %q is not a new one", id)
+		}
+		ids[id] = true
+		r.Messages = append(r.Messages, answer, Result(id, `1`))
+	}
+	Whole(t, m, r)
+	for _, message := range last.Messages {
+		for _, c := range message.Calls {
+			if c.ID != "functions_look_0" {
+				t.Errorf("the provider got the id %q", c.ID)
+			}
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"net/url"
 
 	"github.com/openai/openai-go/v3/option"
+
+	"github.com/holdfast-dev/holdfast/actors/model/internal/wire"
 )
 
 // Config is where and how to ask. It is copied where it is used.
@@ -44,7 +46,7 @@ func (c Config) Options() []option.RequestOption {
 		option.WithBaseURL(c.BaseURL),
 		option.WithHTTPClient(client),
 		option.WithMaxRetries(0),
-		option.WithMiddleware(c.headers(), complete, watch),
+		option.WithMiddleware(c.headers(), wire.Headers, wire.Complete, wire.Watch),
 	}
 }
 
@@ -69,11 +71,6 @@ func (c Config) headers() option.Middleware {
 		}
 		for name, value := range given {
 			kept.Set(name, value)
-		}
-		if c := callOf(r); c != nil {
-			for name, value := range c.Headers {
-				kept.Set(name, value)
-			}
 		}
 		r.Header = kept
 		return next(r)

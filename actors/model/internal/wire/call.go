@@ -1,4 +1,6 @@
-package openaisdk
+// Package wire stands between a provider's library and the network: it adds to
+// requests what the library has no word for, and lets a mender see answers first.
+package wire
 
 import (
 	"bytes"
@@ -9,9 +11,8 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/holdfast-dev/holdfast/actors/model"
+	"github.com/holdfast-dev/holdfast/actors/model/internal/content"
 	"github.com/holdfast-dev/holdfast/actors/model/internal/sse"
 )
 
@@ -19,7 +20,7 @@ import (
 // ways. It belongs to the goroutine that reads the answer.
 type Call struct {
 	Headers map[string]string          // win over all others
-	Fields  map[string]json.RawMessage // replace those of the request's body
+	Fields  map[string]json.RawMessage // go into the request's body and win over its own
 	Mender  sse.Mender
 
 	body io.Closer
@@ -27,7 +28,8 @@ type Call struct {
 
 type callKey struct{}
 
-func callOf(r *http.Request) *Call {
+// Of returns the call that a request belongs to, or nil.
+func Of(r *http.Request) *Call {
 	c, _ := r.Context().Value(callKey{}).(*Call)
 	return c
 }
@@ -44,9 +46,22 @@ func (c *Call) Context(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// complete puts the call's fields into the body.
-func complete(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	c := callOf(r)
+// A Next sends a request on: what follows a middleware of the libraries.
+type Next = func(*http.Request) (*http.Response, error)
+
+// Headers sets the headers of the request's call.
+func Headers(r *http.Request, next Next) (*http.Response, error) {
+	if c := Of(r); c != nil {
+		for name, value := range c.Headers {
+			r.Header.Set(name, value)
+		}
+	}
+	return next(r)
+}
+
+// Complete puts the call's fields into the body.
+func Complete(r *http.Request, next Next) (*http.Response, error) {
+	c := Of(r)
 	if c == nil || len(c.Fields) == 0 {
 		return next(r)
 	}
@@ -58,10 +73,7 @@ func complete(r *http.Request, next option.MiddlewareNext) (*http.Response, erro
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return nil, err
 	}
-	for name, value := range c.Fields {
-		body[name] = value
-	}
-	if raw, err = json.Marshal(body); err != nil {
+	if raw, err = json.Marshal(content.Merge(body, c.Fields)); err != nil {
 		return nil, err
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
@@ -69,8 +81,8 @@ func complete(r *http.Request, next option.MiddlewareNext) (*http.Response, erro
 	return next(r)
 }
 
-// watch lets the call of the request's context see the body.
-func watch(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+// Watch lets the call of the request's context see the body.
+func Watch(r *http.Request, next Next) (*http.Response, error) {
 	resp, err := next(r)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return resp, err
@@ -80,11 +92,12 @@ func watch(r *http.Request, next option.MiddlewareNext) (*http.Response, error) 
 		resp.Body.Close() //nolint:errcheck // a page that nobody reads
 		return nil, &model.Error{
 			Cause:  model.Refused,
+			Class:  model.BadRequest,
 			Public: "The model did not accept the request.",
 			Err:    fmt.Errorf("%s answered with a web page instead of a stream: is the base URL right?", r.URL),
 		}
 	}
-	c := callOf(r)
+	c := Of(r)
 	if c == nil {
 		return resp, nil
 	}
