@@ -15,7 +15,8 @@
 //	ledger      incarnations, generation, accepted keys, ended requests
 //	transcript  messages, step records, request context
 //	turns       the queue of turns; at most one runs
-//	steps       the model loop of the running turn
+//	steps       the model loop of the running turn, and its calls of tools
+//	answers     what people and clients say to calls, and the continuation
 //	stream      positions and the message being written
 //	recovery    what was cut off, and how often
 //	outbox      author hooks that must run at least once
@@ -23,8 +24,8 @@
 //	family      sub-agents, the agent's own end
 //
 // A machine decides on a command (decide… methods), applies its events (apply…)
-// and reacts to events of others (react, in step.go). Later machines (answers,
-// runs, charge, clock) take their place beside these.
+// and reacts to events of others (react, in step.go). Later machines (runs,
+// charge, clock) take their place beside these.
 //
 // Time and fresh ids enter as fields of commands. Commands may be refused, sent
 // twice or come late: an outcome of an attempt that is over decides nothing.

@@ -18,6 +18,12 @@ var callScripts = [][]string{
 	{"ask", "call:2", "call:1", "answer step", "approve:9", "die", "run tool", "answer step", "approve:1", "approve:9", "sleep", "run tool:1", "die", "sleep"},
 	{"ask", "loop", "call", "answer step", "run tool:1", "write:6", "die", "loop", "answer step", "succeed", "ask", "overflow", "die", "succeed"},
 	{"ask", "call:4", "call:5", "answer step", "approve:1", "ask", "shorten", "sleep:1", "answer:1", "answer:9", "sleep", "call", "die", "run tool", "stop"},
+	// Found by chance, and mended.
+	{"ask:48", "call:50", "die:48", "regenerate:48", "approve:49"},
+	{"ask:111", "write:26", "regenerate:8", "succeed:25", "fail:86", "write:247", "die:180"},
+	{"forge:7", "call:178", "die:196", "write:235", "answer:131", "die:244", "ask:135"},
+	{"ask:42", "write:221", "cancel:139", "continue:229", "call:155", "ask:74"},
+	{"ask:234", "answer step:24", "write:224"},
 }
 
 // asked returns the call of the model that is due.

@@ -339,7 +339,9 @@ func (p *player) sleep(how int) {
 
 func (p *player) die(how int) {
 	p.compare()
-	p.crash(how % 4)
+	events := p.crash(how % 4)
+	kept := len(p.journal) - len(events) // what was lost had boundaries, too
+	p.boundaries = slices.DeleteFunc(p.boundaries, func(n int) bool { return n > kept })
 	p.track()
 }
 
