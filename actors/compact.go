@@ -95,9 +95,9 @@ func (a *shell) prepareCompact(e chat.Compact) func(context.Context) chat.Comman
 		}
 		if err != nil {
 			log.Warn("the conversation is too long and was not summed up", "error", err)
-			return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: unsummed(err), Text: valid(err.Error()), Now: nowMS()}
+			return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: unsummed(err)}
 		}
-		out.UptoID, out.Model, out.Now = entries[len(entries)-1].ID, valid(c.model.Name()), nowMS()
+		out.UptoID, out.Model = entries[len(entries)-1].ID, valid(c.model.Name())
 		u := c.usage
 		out.Usage = &journalv1.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 		return out

@@ -115,7 +115,7 @@ func (a *shell) crashed(e chat.Effect, err error) chat.Command {
 	case chat.RunTool:
 		return chat.ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: toolPanicked, Now: nowMS()}
 	case chat.Compact:
-		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure, Text: valid(err.Error()), Now: nowMS()}
+		return chat.Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: generalFailure}
 	case chat.Handle:
 		return chat.HandlerEnded{Turn: e.Turn, Attempt: e.Attempt, Result: chat.Failed, Text: generalFailure}
 	case chat.Prepare:

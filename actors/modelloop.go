@@ -203,7 +203,8 @@ func (l *loopStep) over(ctx context.Context, cfg *loopConfig, steps []StepResult
 
 // stop ends the loop before the model is asked.
 func (l *loopStep) stop(ctx context.Context, end *ending) chat.Command {
-	out := chat.LoopStopped{Turn: l.e.Turn, Step: l.e.Step, Attempt: l.e.Attempt, Failed: end.failed, Cause: end.cause}
+	l.log.Info("the loop ends without asking the model again", "cause", end.cause, "steps", l.chain)
+	out := chat.LoopStopped{Turn: l.e.Turn, Step: l.e.Step, Attempt: l.e.Attempt, Failed: end.failed}
 	out.Reason = string(model.ToolCalls)
 	// If the turn is over meanwhile, the outcome is ignored as well.
 	_ = l.closeStep()

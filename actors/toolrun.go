@@ -58,7 +58,9 @@ func (a *shell) prepareTool(e chat.RunTool) func(context.Context) chat.Command {
 			chunk = uimessage.Chunk{Type: "tool-output-error", ToolCallID: call.ID, ErrorText: outcome.Text}
 		}
 		outcome.Output, outcome.Now = output, nowMS()
-		outcome.Chunked = ctx.Err() == nil && out.Chunk(chunk) == nil
+		if ctx.Err() == nil {
+			_ = out.Chunk(chunk) // one that clients are not shown is told by the outcome
+		}
 		return outcome
 	}
 }

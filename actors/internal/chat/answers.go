@@ -72,8 +72,8 @@ type (
 		Call    Call // ID, Tool, Kind, Input, ApprovalID, Repeatable, Expires
 	}
 
-	// ToolReturned is the outcome of RunTool. A call that was settled meanwhile stays
-	// as it is; that of a turn that is over is noted, if its call is still open.
+	// ToolReturned is the outcome of RunTool. A call that was settled meanwhile, also by
+	// the stream's chunks, stays as it is.
 	ToolReturned struct {
 		Turn    uint64
 		CallID  string
@@ -81,7 +81,6 @@ type (
 		Output  json.RawMessage
 		Failed  bool
 		Text    string // of Failed, as the model and visitors may see it
-		Chunked bool   // the stream's chunks say it already
 		Now     int64
 	}
 
@@ -93,7 +92,6 @@ type (
 		Attempt uint32
 		Reason  string // finish reason
 		Failed  string // if not "", the turn ends as an error with this text, fit for a visitor
-		Cause   string // for operators: step-limit, stop-when, budget, repeated-call
 		Cleaned *uimessage.Message
 	}
 
@@ -113,8 +111,6 @@ type (
 		Model   string
 		Usage   *pb.Usage
 		Failed  string // text fit for a visitor
-		Text    string // for operators
-		Now     int64
 	}
 )
 
@@ -153,17 +149,26 @@ var (
 	ErrServers = errors.New("the call is the server's to run")
 )
 
-func (c *Core) decideAnswer(cmd Answer) ([]Event, error) {
-	s := &c.State
-	id, p, ok := s.Part(cmd.CallID)
-	call := s.Call(cmd.CallID)
+// asked is a call that somebody has something to say to; call is nil if a handler has
+// written it.
+func (s *State) asked(callID string) (messageID string, p uimessage.Part, call *Call, err error) {
+	messageID, p, ok := s.Part(callID)
 	switch {
 	case !ok:
-		return nil, ErrNoCall
+		err = ErrNoCall
 	case p.State == uimessage.InputStreaming:
-		return nil, ErrNotYet
+		err = ErrNotYet
 	case p.Final():
-		return nil, ErrSettled
+		err = ErrSettled
+	}
+	return messageID, p, s.Call(callID), err
+}
+
+func (c *Core) decideAnswer(cmd Answer) ([]Event, error) {
+	id, p, call, err := c.State.asked(cmd.CallID)
+	switch {
+	case err != nil:
+		return nil, err
 	case call != nil && call.Kind == pb.CallKind_CALL_KIND_SERVER && !(cmd.Failed && p.State == uimessage.ApprovalRequested):
 		return nil, ErrServers
 	}
@@ -185,14 +190,10 @@ func (c *Core) decideAnswer(cmd Answer) ([]Event, error) {
 
 // decideApprove: what the decision is bound to is the call as it is stored.
 func (c *Core) decideApprove(cmd Approve) ([]Event, error) {
-	s := &c.State
-	id, p, ok := s.Part(cmd.CallID)
-	call := s.Call(cmd.CallID)
+	id, p, call, err := c.State.asked(cmd.CallID)
 	switch {
-	case !ok:
-		return nil, ErrNoCall
-	case p.State == uimessage.InputStreaming:
-		return nil, ErrNotYet
+	case err != nil:
+		return nil, err
 	case !p.Pending():
 		return nil, ErrSettled
 	case call != nil && call.ApprovalID == "":

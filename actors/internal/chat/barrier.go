@@ -200,15 +200,11 @@ func (a *Answers) applyDropped(e *pb.ContinuationDropped) {
 }
 
 // follow notes the turn of the continuation: its own, or the one that goes on with it
-// after a cut. States are copied: what they point to is never changed.
+// after a cut.
 func (a *Answers) follow(e *pb.TurnAccepted) {
-	p := a.Pending
-	if p == nil || !(e.GetAnswers() || p.Turn != 0 && p.Turn == e.GetContinuesTurn()) {
-		return
+	if p := a.Pending; p != nil && (e.GetAnswers() || p.Turn != 0 && p.Turn == e.GetContinuesTurn()) {
+		p.Turn = e.GetTurn()
 	}
-	next := *p
-	next.Turn = e.GetTurn()
-	a.Pending = &next
 }
 
 func (a *Answers) ended(e *pb.TurnEnded) {

@@ -123,7 +123,7 @@ func (p *player) runTool(how int) {
 		return // dies between the chunk and its outcome
 	}
 	p.outcome(ToolReturned{
-		Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"returned"`), Failed: how%5 == 4, Text: "no", Chunked: how%3 == 1, Now: p.now,
+		Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Output: []byte(`"returned"`), Failed: how%5 == 4, Text: "no", Now: p.now,
 	})
 }
 
@@ -162,7 +162,7 @@ func (p *player) approve(how int) {
 // loop has the handler ask the model loop, or stops the loop before the model is asked.
 func (p *player) loop(how int) {
 	if e, ok := p.asked(); ok {
-		p.outcome(LoopStopped{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Reason: "tool-calls", Cause: "step-limit", Failed: []string{"", "Enough."}[how%2]})
+		p.outcome(LoopStopped{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Reason: "tool-calls", Failed: []string{"", "Enough."}[how%2]})
 		return
 	}
 	if t := p.state().Turns.Running(); t != nil {

@@ -267,7 +267,7 @@ func (r *rig) fail(e Effect, transient bool) Command {
 	case RunTool:
 		return ToolReturned{Turn: e.Turn, CallID: e.CallID, Attempt: e.Attempt, Failed: true, Text: "The tool failed.", Now: r.now}
 	case Compact:
-		return Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: "It does not fit.", Now: r.now}
+		return Compacted{Turn: e.Turn, Attempt: e.Attempt, Failed: "It does not fit."}
 	case DeleteSub:
 		return SubRemoved{}
 	case Deliver:

@@ -44,7 +44,6 @@ func (p *play) returned(d *datadriven.TestData) {
 			chunk = uimessage.Chunk{Type: "tool-output-error", ToolCallID: cmd.CallID, ErrorText: cmd.Text}
 		}
 		p.keep(chunk)
-		cmd.Chunked = true
 	}
 	p.do(cmd)
 }
@@ -79,12 +78,12 @@ func (p *play) startLoop(d *datadriven.TestData) {
 
 func (p *play) stopped(d *datadriven.TestData) {
 	e := p.call(d)
-	p.do(LoopStopped{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Reason: "tool-calls", Failed: d.Input, Cause: "test"})
+	p.do(LoopStopped{Turn: e.Turn, Step: e.Step, Attempt: e.Attempt, Reason: "tool-calls", Failed: d.Input})
 }
 
 func (p *play) compacted(d *datadriven.TestData) {
 	e, _ := p.firstDue().(Compact)
-	p.do(Compacted{Turn: e.Turn, Attempt: e.Attempt, UptoID: word(d, 0), Summary: d.Input, Model: "m", Usage: usage(d), Now: p.now})
+	p.do(Compacted{Turn: e.Turn, Attempt: e.Attempt, UptoID: word(d, 0), Summary: d.Input, Model: "m", Usage: usage(d)})
 }
 
 func usage(d *datadriven.TestData) *Usage {
