@@ -59,7 +59,7 @@ func (r *room) restoreTokens(list []feed.Runnable) {
 
 // canRun: what s answers counts.
 func (s *seat) canRun() bool {
-	return s.joined && s.bye == nil && s.only == nil && !s.terms.Readonly
+	return s.joined && s.bye == nil && s.only == nil
 }
 
 // listens: s has asked for something to resume, so its hook listens, whatever it is told.

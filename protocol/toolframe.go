@@ -40,14 +40,9 @@ func (s *session) toolApproval(in inbound) func() {
 	}
 }
 
-var errReadonly = &Error{Code: Denied, Message: "the connection is read-only"}
-
 // answers hands an answer in. A page that is late with one is usual: several may show
 // the same call, and the first counts.
 func (s *session) answers(what, call string, err error, do func() error) {
-	if err == nil && s.seat.terms.Readonly {
-		err = errReadonly
-	}
 	if err == nil {
 		err = do()
 	}
