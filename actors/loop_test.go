@@ -60,6 +60,9 @@ func shownChunks(t *testing.T, h *actorstest.Harness) []string {
 		if chunk.Preliminary {
 			line += " preliminary"
 		}
+		if strings.Contains(string(c.Body), `"preliminary":false`) {
+			line += " final"
+		}
 		out = append(out, line)
 	}
 	return out
@@ -183,7 +186,7 @@ func TestPreliminaryResults(t *testing.T) {
 	_, h := chatWith(t, &actors.Agent{Model: m.model(), Tools: []actors.Tool{work}})
 	require.Equal(t, []string{
 		"start", "start-step", "tool-input-start c1", "tool-input-available c1",
-		"tool-output-available c1 preliminary", "tool-output-available c1 preliminary", "tool-output-available c1", "finish-step",
+		"tool-output-available c1 preliminary", "tool-output-available c1 preliminary", "tool-output-available c1 final", "finish-step",
 		"start-step", "text-start", "text-end", "finish-step", "finish",
 	}, shownChunks(t, h))
 	require.Equal(t, []string{`c1 {"pct":100}`}, results(m.requests()[1]))

@@ -210,6 +210,12 @@ func (e *errand) check() {
 		require.Positive(t, done[tool]+unknown[tool]+cut[tool], "died at %s: the model was told nothing of %s", e.at, tool)
 	}
 	require.Positive(t, done["locate"]+cut["locate"], "died at %s", e.at)
+	told := 0
+	for _, n := range unknown {
+		told += n
+	}
+	require.Equal(t, told, strings.Count(said, "outcome is unknown"), "died at %s: the model says that it was told %s", e.at, said)
+	require.NotContains(t, said, "not answered yet", "died at %s", e.at)
 	require.Contains(t, said, "All done.", "died at %s", e.at)
 }
 
